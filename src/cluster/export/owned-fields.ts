@@ -1,5 +1,5 @@
+import { isObject } from '../../domain/core/is-object.ts';
 import type { ManagedFieldsEntry } from '../kube/client/object.ts';
-import { isFields } from '../kube/compare/field-path.ts';
 import { hasKeys, isWhole, type ManagedFields, unionOf } from '../kube/compare/managed-fields.ts';
 
 /**
@@ -25,9 +25,9 @@ function itemsOf(list: readonly unknown[], fields: ManagedFields): unknown[] {
 /** Position in the list of the item that equals or contains `wanted`. */
 function positionOf(list: readonly unknown[], wanted: unknown): number {
   const found = list.findIndex((item) =>
-    isFields(item) && isFields(wanted)
+    isObject(item) && isObject(wanted)
       ? Object.entries(wanted).every(
-          ([name, value]) => isFields(value) || Array.isArray(value) || item[name] === value,
+          ([name, value]) => isObject(value) || Array.isArray(value) || item[name] === value,
         )
       : item === wanted,
   );
@@ -37,7 +37,7 @@ function positionOf(list: readonly unknown[], wanted: unknown): number {
 function part(value: unknown, fields: ManagedFields): unknown {
   if (isWhole(fields)) return value;
   if (Array.isArray(value)) return itemsOf(value, fields);
-  if (!isFields(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(fields).flatMap(([key, children]) => {
       const name = key.slice(2);

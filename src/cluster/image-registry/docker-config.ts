@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/core/is-object.ts';
 import { canonicalRegistryHost } from './reference.ts';
 
 /** Registry credentials in Secrets: `.dockerconfigjson`, and the older `.dockercfg`. */
@@ -17,9 +18,6 @@ interface Entry extends Credentials {
 /** Keys of a Secret's data that can hold registry credentials. */
 const KEYS = ['.dockerconfigjson', '.dockercfg'] as const;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Docker stores credentials for Docker Hub under `https://index.docker.io/v1/`. */
 function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
   const [host = '', ...parts] = key.replace(/^https?:\/\//, '').split('/');
@@ -28,7 +26,7 @@ function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
 }
 
 function credentialsOf(value: unknown): Credentials | null {
-  if (!isRecord(value)) return null;
+  if (!isObject(value)) return null;
   const { username, password, auth } = value;
   if (typeof username === 'string' && typeof password === 'string' && username !== '')
     return { username, password };
@@ -45,7 +43,7 @@ function entriesOf(text: string): Entry[] {
   } catch {
     return [];
   }
-  const registries = isRecord(parsed) ? (isRecord(parsed['auths']) ? parsed['auths'] : parsed) : {};
+  const registries = isObject(parsed) ? (isObject(parsed['auths']) ? parsed['auths'] : parsed) : {};
   return Object.entries(registries).flatMap(([key, value]) => {
     const credentials = credentialsOf(value);
     return credentials === null ? [] : [{ ...placeOf(key), ...credentials }];

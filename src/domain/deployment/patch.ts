@@ -1,4 +1,5 @@
 import type { BodyIssue } from '../core/body-issue.ts';
+import { isObject } from '../core/is-object.ts';
 import { sameSecrets, unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
@@ -50,10 +51,6 @@ export function sameJson(left: unknown, right: unknown): boolean {
   if (!isObject(left) || !isObject(right)) return false;
   const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...keys].every((key) => sameJson(left[key], right[key]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import { mayComeFromApp } from '../resource-spec/exporter-variables.ts';
 import { parseImageReference } from './image.ts';
 import { normalCores, normalQuantity } from './normal-quantity.ts';
@@ -17,9 +18,6 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Returns the normal form of a value. undefined: the value equals an absent field. */
 type Normal = (value: unknown) => unknown;
 
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-
 /**
  * Normalizes the fields of an object. Fields without a rule do not change. An empty object does not equal an absent
  * object.
@@ -27,7 +25,7 @@ const isFields = (value: unknown): value is Fields =>
 const fieldsOf =
   (rules: Readonly<Record<string, Normal>>): Normal =>
   (value) => {
-    if (!isFields(value)) return value ?? undefined;
+    if (!isObject(value)) return value ?? undefined;
     const form: Record<string, unknown> = {};
     for (const [field, member] of Object.entries(value)) {
       const rule = Object.hasOwn(rules, field) ? rules[field] : undefined;
@@ -43,7 +41,7 @@ const unlessEmpty =
   (value) => {
     const form = rule(value);
     if (Array.isArray(form)) return form.length === 0 ? undefined : form;
-    return isFields(form) && Object.keys(form).length === 0 ? undefined : form;
+    return isObject(form) && Object.keys(form).length === 0 ? undefined : form;
   };
 
 const listOf = (rule: Normal = (item) => item): Normal =>
@@ -57,7 +55,7 @@ const except =
 /** A map of strings. Values may be empty strings. */
 const map = unlessEmpty((value) => value ?? undefined);
 const quantities = unlessEmpty((value) =>
-  isFields(value)
+  isObject(value)
     ? Object.fromEntries(
         Object.entries(value).map(([name, amount]) => [
           name,
@@ -73,8 +71,8 @@ const unlessZero = except(0);
 /** Omits a request that equals its limit, because the limit is its default. */
 const RESOURCES = unlessEmpty((value) => {
   const form = fieldsOf({ limits: quantities, requests: quantities })(value);
-  if (!isFields(form) || !isFields(form['requests'])) return form;
-  const limits = isFields(form['limits']) ? form['limits'] : {};
+  if (!isObject(form) || !isObject(form['requests'])) return form;
+  const limits = isObject(form['limits']) ? form['limits'] : {};
   const { requests, ...rest } = form;
   const own = Object.entries(requests as Fields).filter(
     ([name, amount]) => !Object.hasOwn(limits, name) || limits[name] !== amount,
@@ -135,7 +133,7 @@ const SECURITY = unlessEmpty((value) => {
       fieldsOf({ user: unlessBlank, role: unlessBlank, type: unlessBlank, level: unlessBlank }),
     ),
   })(value);
-  if (!isFields(form) || form['privileged'] === true) return form;
+  if (!isObject(form) || form['privileged'] === true) return form;
   const { capabilities, allowPrivilegeEscalation, ...rest } = form;
   const { add, drop } = (capabilities ?? {}) as { add?: string[]; drop?: string[] };
   const isAdmin = add?.some((capability) => SYS_ADMIN.includes(capability)) ?? false;

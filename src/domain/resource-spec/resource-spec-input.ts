@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../core/is-object.ts';
 import { milliCpu, RESOURCE_SPEC_FIELDS, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
 
 /**
@@ -22,10 +23,6 @@ const CORE_FIELDS: ReadonlySet<string> = new Set(
 );
 /** Maximum depth of normalization, deeper than the schema, which rejects deeper values. */
 const MAX_DEPTH = 16;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Matches a number with many digits, which is a sum such as 0.1 + 0.2 as text, in cores or thousandths of a core. */
 const LONG_DECIMAL = /^(\d{1,6}\.\d{10,40})(m?)$/;

@@ -1,6 +1,7 @@
+import { isObject } from '../../../domain/core/is-object.ts';
 import type { KubeObject } from '../client/object.ts';
 import { mergeKeysOf, mergeKeyText, PLAIN_MAPS } from './compare-rules.ts';
-import { entryOf, inside, isFields, type Place, pathOf, wholeObject } from './field-path.ts';
+import { entryOf, inside, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
  * Fields of a live object that the desired object does not contain. A subset comparison skips fields that are not
@@ -76,7 +77,7 @@ function atEntry(here: Here, key: string, step: Fields | null, entry: unknown): 
     place: entryOf(here.place, key),
     pattern,
     steps,
-    entry: isContainerList(pattern) && isFields(entry) ? entry : here.entry,
+    entry: isContainerList(pattern) && isObject(entry) ? entry : here.entry,
   };
 }
 
@@ -91,7 +92,7 @@ function walk(desired: Fields, live: Fields, here: Here, search: Search): void {
     const at = within(here, field);
     if (isAbsent(wanted)) judge(value, at, search);
     else if (Array.isArray(wanted) && Array.isArray(value)) walkList(wanted, value, at, search);
-    else if (isFields(wanted) && isFields(value)) walk(wanted, value, at, search);
+    else if (isObject(wanted) && isObject(value)) walk(wanted, value, at, search);
   }
 }
 
@@ -103,7 +104,7 @@ function walkList(desired: readonly unknown[], live: readonly unknown[], here: H
     if (desired.length !== live.length) return;
     for (const [index, item] of live.entries()) {
       const wanted = desired[index];
-      if (isFields(wanted) && isFields(item))
+      if (isObject(wanted) && isObject(item))
         walk(wanted, item, atEntry(here, String(index), null, item), search);
     }
     return;
@@ -119,7 +120,7 @@ function walkList(desired: readonly unknown[], live: readonly unknown[], here: H
 }
 
 function keysOf({ parent, field }: Place, items: readonly unknown[]): readonly string[] | undefined {
-  return items.every(isFields) ? mergeKeysOf(parent, field, items) : undefined;
+  return items.every(isObject) ? mergeKeysOf(parent, field, items) : undefined;
 }
 
 const picked = (keys: readonly string[], item: Fields): Fields =>
@@ -130,7 +131,7 @@ function judge(value: unknown, here: Here, search: Search): void {
   const { place, pattern, steps, entry } = here;
   const rule = Object.hasOwn(search.rules, pattern) ? search.rules[pattern] : undefined;
   if (rule === undefined || isEmpty(value)) return;
-  if (rule === 'fields' && isFields(value)) walk({}, value, here, search);
+  if (rule === 'fields' && isObject(value)) walk({}, value, here, search);
   else if (rule === 'entries' && Array.isArray(value)) walkList([], value, here, search);
   else if (typeof rule !== 'function' || !rule({ value, field: place.field, entry }))
     search.found.push({ path: pathOf(place), pattern, steps, value, entry });

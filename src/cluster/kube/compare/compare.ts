@@ -1,4 +1,5 @@
 import { contentHash } from '../../../domain/core/hash.ts';
+import { isObject } from '../../../domain/core/is-object.ts';
 import type { KubeObject } from '../client/object.ts';
 import { quantityInBillionths } from '../client/quantity.ts';
 import {
@@ -12,7 +13,7 @@ import {
   SET_LISTS,
   SHOWN_FIELDS,
 } from './compare-rules.ts';
-import { entryOf, inside, isFields, isMetadata, type Place, pathOf, wholeObject } from './field-path.ts';
+import { entryOf, inside, isMetadata, type Place, pathOf, wholeObject } from './field-path.ts';
 
 /**
  * Implements the rule "no write when nothing changed".
@@ -117,8 +118,8 @@ function diffValue(desired: unknown, live: unknown, place: Place, found: Differe
   } else if (Array.isArray(desired)) {
     if (Array.isArray(live)) diffList(desired, live, place, found);
     else found.push(differenceOf(pathOf(place), 'is not a list', desired, live));
-  } else if (isFields(desired)) {
-    if (isFields(live)) diffFields(desired, live, place, found);
+  } else if (isObject(desired)) {
+    if (isObject(live)) diffFields(desired, live, place, found);
     else found.push(differenceOf(pathOf(place), 'is not an object', desired, live));
   } else if (!isSameScalar(desired, live, place)) {
     found.push(differenceOf(pathOf(place), describe(desired, live, place), desired, live));
@@ -130,7 +131,7 @@ function isAbsence(desired: unknown, field: string): boolean {
   if (desired === '') return true;
   if (desired === false || desired === 0) return DROPPED_WHEN_ZERO.has(field);
   if (Array.isArray(desired)) return desired.length === 0;
-  if (!isFields(desired)) return false;
+  if (!isObject(desired)) return false;
   const members = Object.entries(desired).filter(([, value]) => value !== undefined && value !== null);
   return PLAIN_MAPS.has(field) && members.length === 0;
 }
@@ -156,7 +157,7 @@ function diffList(
     return;
   }
   const keys =
-    desired.every(isFields) && live.every(isFields)
+    desired.every(isObject) && live.every(isObject)
       ? mergeKeysOf(place.parent, place.field, [...desired, ...live])
       : undefined;
   if (keys === undefined) diffWholeList(desired, live, place, found);
@@ -211,5 +212,5 @@ function diffMergedList(
 function describe(desired: unknown, live: unknown, { field, secret }: Place): string {
   const open =
     !secret && (SHOWN_FIELDS.has(field) || typeof desired === 'number' || typeof desired === 'boolean');
-  return open && !isFields(live) ? `is ${String(live)}, should be ${String(desired)}` : 'differs';
+  return open && !isObject(live) ? `is ${String(live)}, should be ${String(desired)}` : 'differs';
 }

@@ -18,11 +18,6 @@ export interface Place {
   readonly atomic: boolean;
 }
 
-/** Whether a value is an object with fields, not a list or a scalar. */
-export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
 export function wholeObject(secret: boolean): Place {
   const nowhere = { around: undefined, step: '', isEntry: false, field: '', parent: '' };
   return { ...nowhere, secret, atomic: false };

@@ -1,6 +1,6 @@
+import { isObject } from '../../../domain/core/is-object.ts';
 import type { ManagedFieldsEntry } from '../client/object.ts';
 import type { PathStep } from './additions.ts';
-import { isFields } from './field-path.ts';
 
 /**
  * Fields of an object that a manager owns. Format: Kubernetes FieldsV1. `f:NAME` is a member, `k:{…}` the list item with
@@ -13,14 +13,14 @@ export function unionOf(a: ManagedFields, b: ManagedFields): ManagedFields {
   const merged: Record<string, unknown> = { ...a };
   for (const [key, children] of Object.entries(b)) {
     const other = merged[key];
-    merged[key] = isFields(other) && isFields(children) ? unionOf(other, children) : children;
+    merged[key] = isObject(other) && isObject(children) ? unionOf(other, children) : children;
   }
   return merged;
 }
 
 /** Whether `k:{…}` names this list item. */
 export function hasKeys(item: unknown, keys: ManagedFields): boolean {
-  return isFields(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
+  return isObject(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
 }
 
 /** Whether an empty object stands for all fields below it. */
@@ -41,12 +41,12 @@ export function fieldsOfEntries(entries: readonly ManagedFieldsEntry[]): Managed
 export function includesField(fields: ManagedFields, steps: readonly PathStep[]): boolean {
   let here: unknown = fields;
   for (const [depth, step] of steps.entries()) {
-    if (!isFields(here)) return false;
+    if (!isObject(here)) return false;
     if (depth > 0 && isWhole(here)) return true;
     here = typeof step === 'string' ? here[`f:${step}`] : itemOf(here, step);
   }
   if (typeof steps.at(-1) === 'string') return here !== undefined;
-  return isFields(here) && (isWhole(here) || Object.hasOwn(here, '.'));
+  return isObject(here) && (isWhole(here) || Object.hasOwn(here, '.'));
 }
 
 function itemOf(fields: ManagedFields, item: ManagedFields): unknown {

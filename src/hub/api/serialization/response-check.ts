@@ -1,12 +1,10 @@
+import { isObject } from '../../../domain/core/is-object.ts';
 import type { ResponseShape } from './response-shape.ts';
 
 /** Checks the types of a response. fast-json-stringify would convert a wrong value, for example null to "". */
 
 /** Returns what is wrong with a value, as its path and its type, never the value itself; null: nothing. */
 export type TypeCheck = (value: unknown) => string | null;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
