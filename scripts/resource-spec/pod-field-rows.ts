@@ -1,3 +1,4 @@
+import { VOLUME_KINDS } from '../../src/domain/kubernetes/volume-kinds.ts';
 import { type FieldRow, type FieldTarget, POD } from './field-row.ts';
 
 const DEPLOYMENTS = 'Deployment <app>-<component>';
@@ -35,21 +36,7 @@ const VOLUMES: readonly FieldRow[] = [
     `${POD}.volumes`,
     'Passed through unchanged. A volume without a source becomes `emptyDir: {}`.',
   ),
-  ...passedThrough(
-    'volumes',
-    [
-      'name',
-      'configMap',
-      'secret',
-      'emptyDir',
-      'persistentVolumeClaim',
-      'nfs',
-      'projected',
-      'downwardAPI',
-      'csi',
-    ],
-    `${POD}.volumes[<name>]`,
-  ),
+  ...passedThrough('volumes', ['name', ...VOLUME_KINDS], `${POD}.volumes[<name>]`),
 ];
 
 const MOUNT_MEMBERS = ['name', 'mountPath', 'subPath', 'mountPropagation', 'readOnly', 'subPathExpr'];

@@ -1,6 +1,7 @@
 import { CONDITION_TYPES } from '../../domain/conditions/conditions.ts';
 import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../../domain/kubernetes/image.ts';
 import { MAX_QUANTITY_LENGTH } from '../../domain/kubernetes/quantity.ts';
+import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
 import { MANAGED_DEPLOYMENT, MAX_APP_NAME } from '../resource/definition.ts';
@@ -19,17 +20,6 @@ function immutableOnceSet(field: string): ValidationRule {
     message: `${field} cannot be changed`,
   };
 }
-
-const VOLUME_SOURCES = [
-  'configMap',
-  'secret',
-  'emptyDir',
-  'persistentVolumeClaim',
-  'nfs',
-  'projected',
-  'downwardAPI',
-  'csi',
-];
 
 const NOT_NAMED_APP: ValidationRule = {
   rule: "self.name != 'app'",
@@ -166,7 +156,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ],
   'spec.podTemplate.volumes.items': [
     {
-      rule: `[${VOLUME_SOURCES.map((source) => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
+      rule: `[${VOLUME_KINDS.map((source) => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
       message: 'a volume has at most one source',
     },
   ],
