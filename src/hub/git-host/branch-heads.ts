@@ -4,6 +4,7 @@ import {
   gitUsername,
   type RepositoryAccess,
 } from '../../domain/builds/git-host.ts';
+import { NO_GROUP, Turns } from '../../domain/scheduling/turns.ts';
 import {
   findRepository,
   type RepositoryLookup,
@@ -18,24 +19,16 @@ import { listRefs } from './list-refs.ts';
 /** Number of git processes at the same time. Their memory counts in the limit of the container. */
 const MAX_PROCESSES = 3;
 
-/** Runs at most `limit` tasks at the same time. The others wait for their turn. */
-function limitConcurrency(limit: number): <T>(task: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (task) => {
-    if (running < limit) running += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
-}
+const processes = new Turns({ max: MAX_PROCESSES });
 
-const withProcess = limitConcurrency(MAX_PROCESSES);
+async function withProcess<T>(task: () => Promise<T>): Promise<T> {
+  await new Promise<void>((begin) => processes.take(NO_GROUP, begin));
+  try {
+    return await task();
+  } finally {
+    processes.leave(NO_GROUP);
+  }
+}
 
 const GIT_RESPONSE = 'application/x-git-upload-pack-advertisement';
 
