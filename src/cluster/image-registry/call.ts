@@ -18,10 +18,10 @@ function registryErrorOf(
     case 'closed_address':
       return new RegistryError(
         'forbidden',
-        `${hostname} is at a private address, which this installation does not call (BERTH_PRIVATE_REGISTRIES)`,
+        `${hostname} has a private address, and this installation does not call private addresses (BERTH_PRIVATE_REGISTRIES)`,
       );
     case 'too_large':
-      return new RegistryError('unsupported', `its answer is larger than ${maxBytes} bytes`);
+      return new RegistryError('unsupported', `its response is larger than ${maxBytes} bytes`);
     case 'incomplete':
       return new RegistryError('failing', `${host} did not complete its response (${code})`);
     default:

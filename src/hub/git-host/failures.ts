@@ -19,7 +19,7 @@ export function callFailure(
     case 'closed_address':
       return new GitHostError(
         'private_address',
-        'it is at a private address, which this installation does not call',
+        'it has a private address, and this installation does not call private addresses',
       );
     case 'too_large':
       return new GitHostError('unreadable', `its response is larger than ${limits.maxBytes} bytes`);
