@@ -9,7 +9,7 @@ import { NODE_ADDRESS } from './interface.ts';
 
 /**
  * Finds the log of a container. `previous`: of its previous run.
- * @throws Error with a message for the client if there is none
+ * @throws Error with a message for the client if the log does not exist
  */
 export type FindLog = (namespace: string, pod: string, container: string, previous: boolean) => ContainerLog;
 

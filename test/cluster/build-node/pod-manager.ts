@@ -76,7 +76,7 @@ export class PodManager {
     await Promise.all(this.#ending.values());
   }
 
-  /** The log of a container. @throws Error with a message for the client if there is none */
+  /** The log of a container. @throws Error with a message for the client if the log does not exist */
   log(namespace: string, pod: string, container: string): ContainerLog {
     const found = this.#reflector.store.get(`${namespace}/${pod}`);
     if (found === undefined) throw new Error(`pod "${pod}" is not on this node`);

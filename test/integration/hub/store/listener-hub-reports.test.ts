@@ -169,21 +169,21 @@ describe('reports', () => {
       { name: 'MODE', value: 'fast' },
     ];
     const record = await insert(hub.store, tenantId, 'prints', { secrets });
-    const told = 'said API hunter22-of-the-shop, fast';
-    const failureSource = { component: 'api', exit_code: 1, detail: told };
+    const detail = 'said API hunter22-of-the-shop, fast';
+    const failureSource = { component: 'api', exit_code: 1, detail };
     const failure = {
       ...refOf(record),
       reason: 'CrashLoop',
-      message: `exit 1: ${told}`,
+      message: `exit 1: ${detail}`,
       failure_source: failureSource,
     };
-    const failed = { conditions: [{ ...ready[0], message: told }], failed_revision: failure };
+    const failed = { conditions: [{ ...ready[0], message: detail }], failed_revision: failure };
     expect((await listener.report([observed(record, failed)])).status).toBe(200);
     const refusal = {
       kind: 'refused',
       generation: 1,
       reason: 'Refused',
-      message: told,
+      message: detail,
       retryable: true,
     } as const;
     expect((await listener.report([{ ...refusal, deployment_id: record.id }])).status).toBe(200);
@@ -352,8 +352,8 @@ describe('a blocked purge', () => {
     await listener.report([waiting('Pod b is held')]);
     const noted = (await read(record))?.conditions.find(({ type }) => type === 'Deletion');
     expect(noted).toMatchObject({ reason: 'FinalizerBlocks', message: 'Pod b is held' });
-    const told = (await eventsOf(record.id)).filter(({ reason }) => reason === 'FinalizerBlocks');
-    expect(told).toHaveLength(1);
+    const events = (await eventsOf(record.id)).filter(({ reason }) => reason === 'FinalizerBlocks');
+    expect(events).toHaveLength(1);
     expect((await listener.work()).body.items).toEqual([]);
     await listener.report([{ kind: 'purged', deployment_id: record.id }]);
     expect(await read(record)).toBeNull();
@@ -434,9 +434,9 @@ describe('an inventory', () => {
         reason: 'Reconciling',
         details: { from: 'READY', to: 'AWAITING_DATABASE' },
       });
-      const told = (await eventsOf(record.id)).length;
+      const before = (await eventsOf(record.id)).length;
       await gone();
-      expect((await eventsOf(record.id)).length).toBe(told);
+      expect((await eventsOf(record.id)).length).toBe(before);
     },
   );
 
@@ -508,10 +508,10 @@ describe('an inventory', () => {
 
   it('is requested when a report has a generation that the hub does not know', async () => {
     const record = await insert(hub.store, tenantId, 'ahead');
-    const told = { name: record.appName, namespace: record.namespace, deployment_id: record.id };
+    const identity = { name: record.appName, namespace: record.namespace, deployment_id: record.id };
     const status = { conditions: [], off: false, url: null, active_revision: null };
     const more = { rollout_revision: null, failed_revision: null };
-    const observed = { kind: 'observed' as const, ...told, ...status, ...more };
+    const observed = { kind: 'observed' as const, ...identity, ...status, ...more };
     const fits = await listener.report([{ ...observed, observed_spec_generation: 1 }]);
     expect(fits.body).not.toHaveProperty('inventory_wanted');
     const ahead = await listener.report([{ ...observed, observed_spec_generation: 9 }]);

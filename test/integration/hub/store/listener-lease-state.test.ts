@@ -70,9 +70,9 @@ describe('GET …/lease', () => {
     const id = await newListener();
     const runner = await api.client(client.tenantId, ['listeners:run']);
     const reader = await api.client(client.tenantId, ['deployments:read']);
-    const stranger = await api.tenant(['listeners:run']);
+    const otherTenant = await api.tenant(['listeners:run']);
     const platform = await api.client(null, ['listeners:run']);
-    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => readLease(id, by)));
+    const answers = await Promise.all([runner, reader, otherTenant, platform].map((by) => readLease(id, by)));
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 404]);
   });
 });

@@ -90,10 +90,10 @@ test('waits while a change of source_config rolls out, although the revision is 
 });
 
 test.each([null, 429, 502, 503, 504])('waits during an outage (%s), and reports it once', async (status) => {
-  const outage = new ApiProblem(status, 'nobody there');
+  const outage = new ApiProblem(status, 'not reachable');
   const { context, notes } = contextOf([outage, outage, deployment()]);
   expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
-  expect(notes).toEqual(['nobody there; still waiting']);
+  expect(notes).toEqual(['not reachable; still waiting']);
 });
 
 test('returns an unknown outcome when the API does not respond until the timeout', async () => {

@@ -8,8 +8,8 @@ test.each([
   // The account gained or lost the right to read kube-system: the ids cannot be compared.
   ['team/a', 'kube-system/b', false],
   ['kube-system/b', 'team/a', false],
-])('decides whether %s and %s are certainly two clusters: %s', (kept, told, expected) => {
-  expect(isAnotherCluster(kept, told)).toBe(expected);
+])('decides whether %s and %s are certainly two clusters: %s', (kept, reported, expected) => {
+  expect(isAnotherCluster(kept, reported)).toBe(expected);
 });
 
 test.each([
@@ -18,6 +18,6 @@ test.each([
   ['team/a', null, 'team/a'],
   ['team/a', 'kube-system/b', 'kube-system/b'],
   ['kube-system/b', 'team/a', 'kube-system/b'],
-])('compares %s with %s and keeps %s', (kept, told, expected) => {
-  expect(keptClusterId(kept, told)).toBe(expected);
+])('compares %s with %s and keeps %s', (kept, reported, expected) => {
+  expect(keptClusterId(kept, reported)).toBe(expected);
 });
