@@ -7,10 +7,11 @@ import { connectionConfig, describeTarget, type PoolClient, typeParsers } from '
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
+import { type Statement, valuesOf } from './statement.ts';
 
 /**
- * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Hot paths use
- * `query` with SQL text; the rest uses drizzle's typed builder.
+ * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Ordinary statements
+ * use drizzle's typed builder. Hot statements are modules in `sql/`, which `run` executes.
  */
 export interface Reader {
   /** The tenant whose rows row-level security shows; `*`: all tenants. */
@@ -21,6 +22,11 @@ export interface Reader {
    * parameters.
    */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs a statement of `sql/`, prepared once per connection. */
+  run<Parameters extends object, Row>(
+    statement: Statement<Parameters, Row>,
+    values: Parameters,
+  ): Promise<Row[]>;
 }
 
 /** A Reader inside a transaction, which all functions that write require. */
@@ -124,9 +130,19 @@ class Session implements Transaction {
     this.drizzle = client.builder;
   }
 
-  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#execute(statementName(text), text, values);
+  }
+
+  run<Parameters extends object, Row>(
+    statement: Statement<Parameters, Row>,
+    values: Parameters,
+  ): Promise<Row[]> {
+    return this.#execute(statement.name, statement.text, valuesOf(statement, values));
+  }
+
+  async #execute<Row>(name: string | undefined, text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
-      const name = statementName(text);
       const prepared = name === undefined ? {} : { name };
       const result = await this.#client.query({
         text,

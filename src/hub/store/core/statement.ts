@@ -1,0 +1,60 @@
+import { getTableColumns, type PgTable } from './drizzle.ts';
+
+/**
+ * A statement as SQL text with named parameters. `Parameters` and `Row` are types only: the types of the values by
+ * parameter name, and of a row of the result.
+ */
+export interface Statement<Parameters extends object, Row> {
+  /** Name under which each connection prepares the statement. Unique. */
+  readonly name: string;
+  /** The SQL text, with `$1`, `$2` … for the parameters. */
+  readonly text: string;
+  /** Names of the parameters, in the order of their numbers. */
+  readonly parameters: readonly (keyof Parameters & string)[];
+  /** Never set. Ties the type of a row to the statement. */
+  readonly row?: Row;
+}
+
+/** A parameter: `:name`, but not the cast `::type`. */
+const PARAMETER = /(?<![:\w]):([a-zA-Z]\w*)/g;
+
+/**
+ * Declares a statement. `text` names its parameters as `:name`. A statement is a constant of a module in `sql/`, because
+ * each connection prepares it once.
+ */
+export function statement<Parameters extends object, Row = never>(
+  name: string,
+  text: string,
+): Statement<Parameters, Row> {
+  const parameters: string[] = [];
+  const numbered = text.replace(PARAMETER, (_, parameter: string) => {
+    if (!parameters.includes(parameter)) parameters.push(parameter);
+    return `$${parameters.indexOf(parameter) + 1}`;
+  });
+  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[] };
+}
+
+/** The values of a statement's parameters, in the order of their numbers. */
+export const valuesOf = <Parameters extends object>(
+  { parameters }: Statement<Parameters, unknown>,
+  values: Parameters,
+): unknown[] => parameters.map((name) => values[name]);
+
+/** A row with these columns of a table, under the names of the schema. */
+export type Columns<Table extends PgTable, Names extends keyof Table['$inferSelect']> = Pick<
+  Table['$inferSelect'],
+  Names
+>;
+
+/**
+ * Columns of a table for a SELECT list, under the names of the schema: `d.tenant_id AS "tenantId"`.
+ * @param alias the table's alias in the statement
+ */
+export function columns<Table extends PgTable>(
+  table: Table,
+  alias: string,
+  names: readonly (keyof Table['$inferSelect'] & string)[],
+): string {
+  const known = getTableColumns(table);
+  return names.map((name) => `${alias}.${known[name]?.name} AS "${name}"`).join(', ');
+}
