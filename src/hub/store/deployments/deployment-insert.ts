@@ -1,9 +1,9 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
-import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { StoreError } from '../core/errors.ts';
 import type { DeploymentRecord, NewDeployment } from '../core/records.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
+import { nextPollSql } from '../sql/fragments/branch-polls.ts';
 import { rejectOtherSpellings } from './deployment-name.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';

@@ -1,8 +1,8 @@
-import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { StaleWrite } from '../core/errors.ts';
 import type { DeploymentRecord, DesiredChange } from '../core/records.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
+import { nextPollSql } from '../sql/fragments/branch-polls.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { claimHost, reserveHosts } from './host-reservations.ts';
