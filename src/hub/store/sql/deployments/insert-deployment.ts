@@ -1,5 +1,5 @@
 import type { DeploymentType, Source } from '../../../../domain/deployment/source.ts';
-import { nextPollSql } from '../../builds/branch-watch.ts';
+import { nextPollSql } from '../fragments/branch-polls.ts';
 import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
 import { type TailParameters, WRITE_TAIL } from './write-tail.ts';

@@ -1,4 +1,4 @@
-import { nextPollSql } from '../../builds/branch-watch.ts';
+import { nextPollSql } from '../fragments/branch-polls.ts';
 import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
