@@ -6,10 +6,26 @@ import { createRequire } from 'node:module';
  */
 const load = createRequire(import.meta.url);
 
-export const { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } = load(
-  'drizzle-orm',
-) as typeof import('drizzle-orm');
 export const {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  max,
+  ne,
+  notInArray,
+  or,
+  sql,
+} = load('drizzle-orm') as typeof import('drizzle-orm');
+export const {
+  alias,
   bigint,
   boolean,
   customType,
@@ -20,6 +36,7 @@ export const {
   primaryKey,
   text,
   timestamp,
+  unionAll,
   uniqueIndex,
   uuid,
 } = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
@@ -28,5 +45,6 @@ export const { migrate } = load(
   'drizzle-orm/node-postgres/migrator',
 ) as typeof import('drizzle-orm/node-postgres/migrator');
 export const { DrizzleQueryError } = load('drizzle-orm/errors') as typeof import('drizzle-orm/errors');
+export type { SQL } from 'drizzle-orm';
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 export type { PgTable } from 'drizzle-orm/pg-core';
