@@ -13,6 +13,7 @@ export const {
   desc,
   eq,
   getTableColumns,
+  getTableName,
   gt,
   inArray,
   isNotNull,
