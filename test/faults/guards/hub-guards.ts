@@ -142,9 +142,9 @@ export const hubGuards: readonly Guard[] = [
     name: 'lock-of-changes',
     rule: 'compare-and-set',
     says: 'Simultaneous changes of a deployment are applied one after the other, and none is rejected because of another.',
-    file: 'src/hub/store/deployments/deployment-find.ts',
-    find: "tenant_id = $1 FOR UPDATE';",
-    replace: "tenant_id = $1';",
+    file: 'src/hub/store/sql/deployments/lock-deployment.ts',
+    find: '-- guard: lock-of-changes\nFOR UPDATE\n',
+    replace: '',
     plans: ['burst/at-once'],
   },
   {

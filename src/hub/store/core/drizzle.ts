@@ -19,9 +19,9 @@ export const {
   isNotNull,
   isNull,
   lt,
-  max,
   ne,
-  notInArray,
+  not,
+  notLike,
   or,
   sql,
 } = load('drizzle-orm') as typeof import('drizzle-orm');
@@ -37,7 +37,6 @@ export const {
   primaryKey,
   text,
   timestamp,
-  unionAll,
   uniqueIndex,
   uuid,
 } = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
@@ -48,4 +47,4 @@ export const { migrate } = load(
 export const { DrizzleQueryError } = load('drizzle-orm/errors') as typeof import('drizzle-orm/errors');
 export type { SQL } from 'drizzle-orm';
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-export type { PgTable } from 'drizzle-orm/pg-core';
+export type { PgColumn, PgTable } from 'drizzle-orm/pg-core';

@@ -2,7 +2,7 @@ import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Revision } from '../../../domain/deployment/deployment.ts';
 import { type RevisionStatus, TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import type { Reader } from '../core/database.ts';
-import { alias, and, desc, eq, inArray, notInArray, type SQL, sql } from '../core/drizzle.ts';
+import { alias, and, desc, eq, inArray, not, type SQL, sql } from '../core/drizzle.ts';
 import type { Page, SealedSecrets } from '../core/records.ts';
 import { deployments, listeners, revisions, secretSets } from '../core/schema.ts';
 import { REVISION_STATUS } from './status.ts';
@@ -87,10 +87,8 @@ export function listRevisions(
   const { statuses, remoteReconciled } = filter;
   const conditions: SQL[] = [];
   if (statuses !== undefined) conditions.push(inArray(STATUS, statuses));
-  if (remoteReconciled !== undefined)
-    conditions.push(
-      remoteReconciled ? inArray(r.status, TERMINAL_STATUSES) : notInArray(r.status, TERMINAL_STATUSES),
-    );
+  const hasEnded = inArray(r.status, TERMINAL_STATUSES);
+  if (remoteReconciled !== undefined) conditions.push(remoteReconciled ? hasEnded : not(hasEnded));
   return select(reader, tenantId, deploymentId, ...conditions)
     .orderBy(desc(r.number))
     .limit(page.limit)
