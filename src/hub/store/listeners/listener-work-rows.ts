@@ -161,7 +161,7 @@ function sealedOf(
   sealed: Buffer | null,
 ): SealedSecrets | null {
   if (id === null || keyId === null || sealed === null) return null;
-  return { id, tenantId: row.tenant_id, deploymentId: row.id, keyId, sealed };
+  return { id, tenantId: row.tenantId, deploymentId: row.id, keyId, sealed };
 }
 
 function wantedOf(row: LoadedRow): Revision | null {
@@ -188,7 +188,7 @@ function buildOf(row: LoadedRow): DueBuild | null {
       ? null
       : {
           id: row.i_id,
-          tenantId: row.tenant_id,
+          tenantId: row.tenantId,
           provider: row.i_provider,
           hostUrl: row.i_host_url,
           keyId: row.i_key_id,
@@ -213,7 +213,7 @@ function buildOf(row: LoadedRow): DueBuild | null {
 
 function toDueWork(row: LoadedRow): DueWork {
   if (row.purging) {
-    const { id: deploymentId, tenant_id: tenantId, generation, app_name: appName, namespace } = row;
+    const { id: deploymentId, tenantId, generation, appName, namespace } = row;
     return {
       kind: 'purge',
       deploymentId,
