@@ -2,7 +2,7 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { KEPT_REVISIONS } from '../listeners/listener-work-rows.ts';
+import { KEPT_REVISIONS } from '../sql/fragments/desired-revision.ts';
 import { recordRemovedEnvironmentsStatement } from '../sql/deployments/record-removed-environments.ts';
 import { requeueLeftoversStatement } from '../sql/deployments/requeue-leftovers.ts';
 

@@ -4,7 +4,7 @@ import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, desc, eq, sql } from '../core/drizzle.ts';
 import { events } from '../core/schema.ts';
-import type { RowOf } from '../core/statement.ts';
+import type { ResultRow } from '../core/statement.ts';
 import { fromStored } from '../core/stored-failure.ts';
 import { findListener } from '../listeners/listeners.ts';
 import { relatedRevisionsStatement } from '../sql/deployments/related-revisions.ts';
@@ -18,7 +18,7 @@ import { findRevision } from './revisions.ts';
  */
 const ONE_SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
 
-type RelatedRevision = RowOf<typeof relatedRevisionsStatement>;
+type RelatedRevision = ResultRow<typeof relatedRevisionsStatement>;
 
 function nameOf(rows: readonly RelatedRevision[], role: RelatedRevision['role']): RevisionName | null {
   const row = rows.find((each) => each.role === role);

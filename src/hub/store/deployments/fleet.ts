@@ -5,7 +5,7 @@ import {
   type ListenerStatus,
 } from '../../../domain/revision/states.ts';
 import type { Reader } from '../core/database.ts';
-import type { RowOf } from '../core/statement.ts';
+import type { ResultRow } from '../core/statement.ts';
 import { countDeploymentsStatement } from '../sql/fleet/count-deployments.ts';
 import { countRolledStatement } from '../sql/fleet/count-rolled.ts';
 import { listenerPulsesStatement } from '../sql/fleet/listener-pulses.ts';
@@ -84,7 +84,7 @@ async function readRolled(reader: Reader): Promise<Rolled> {
   };
 }
 
-function counted(rows: readonly RowOf<typeof listenerPulsesStatement>[]): ListenerCount[] {
+function counted(rows: readonly ResultRow<typeof listenerPulsesStatement>[]): ListenerCount[] {
   const groups = Map.groupBy(rows, ({ owner, status }) => `${owner} ${status}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -92,7 +92,7 @@ function counted(rows: readonly RowOf<typeof listenerPulsesStatement>[]): Listen
   });
 }
 
-type Counts = RowOf<typeof countDeploymentsStatement>;
+type Counts = ResultRow<typeof countDeploymentsStatement>;
 type Measure = (row: Counts) => number;
 const sum = (rows: readonly Counts[], value: Measure) =>
   rows.reduce((total, row) => total + value(row), 0);

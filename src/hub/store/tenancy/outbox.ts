@@ -2,7 +2,7 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { and, count, eq, sql } from '../core/drizzle.ts';
 import { events, outbox, tracingProjects } from '../core/schema.ts';
-import type { RowOf } from '../core/statement.ts';
+import type { ResultRow } from '../core/statement.ts';
 import { claimMessagesStatement } from '../sql/tenancy/claim-messages.ts';
 import { deleteLateProjectStatement } from '../sql/tenancy/delete-late-project.ts';
 import { enqueueProjectsStatement } from '../sql/tenancy/enqueue-projects.ts';
@@ -20,7 +20,7 @@ import { resyncProjectsStatement } from '../sql/tenancy/resync-projects.ts';
 export const OUTBOX_CHANNEL = 'berth_outbox';
 
 /** A claimed message that must be sent now. */
-export type OutboxMessage = Omit<RowOf<typeof claimMessagesStatement>, 'payload'> & {
+export type OutboxMessage = Omit<ResultRow<typeof claimMessagesStatement>, 'payload'> & {
   readonly payload: {
     readonly name: string;
     readonly backend_id?: string | null;

@@ -1,48 +1,9 @@
 /** The statements in `sql/`, prepared against the real schema. */
-import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DEPLOYMENT_STATUSES } from '../../../../src/domain/revision/states.ts';
-import type { Statement } from '../../../../src/hub/store/core/statement.ts';
-import {
-  type ListFilters,
-  listDeploymentsStatement,
-} from '../../../../src/hub/store/sql/deployments/list-deployments.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
+import { allStatements, listStatements } from '../../harness/store-statements.ts';
 
-const FOLDER = new URL('../../../../src/hub/store/sql/', import.meta.url);
-
-type AnyStatement = Pick<Statement<Record<string, unknown>, unknown>, 'name' | 'text' | 'parameters'>;
-
-const isStatement = (value: unknown): value is AnyStatement =>
-  typeof value === 'object' && value !== null && 'text' in value && 'parameters' in value;
-
-/** All statements that the modules in `sql/` and its folders export. */
-async function statements(): Promise<AnyStatement[]> {
-  const modules = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => import(new URL(file, FOLDER).href));
-  return (await Promise.all(modules)).flatMap((module: object) => Object.values(module).filter(isStatement));
-}
-
-/** Statements of the list: without filters, with each filter, and with all filters. */
-function lists(): AnyStatement[] {
-  const filters: ListFilters = {
-    name: '',
-    namePatterns: [],
-    imageVersion: '',
-    deploymentType: 'dev',
-    deploymentIds: [],
-    tagValueIds: [],
-  };
-  const each = Object.entries(filters).map(([name, value]): ListFilters => ({ [name]: value }));
-  return [
-    ...[{}, ...each, filters].map((some) => listDeploymentsStatement(some, { limit: 10 })),
-    ...DEPLOYMENT_STATUSES.map((status) => listDeploymentsStatement({}, { status, limit: 10 })),
-    ...[true, false].map((remoteReconciled) => listDeploymentsStatement({}, { remoteReconciled, limit: 10 })),
-  ];
-}
-
-const all = [...(await statements()), ...lists()];
+const all = [...(await allStatements()), ...listStatements()];
 
 let store: StoreFixture;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { deployments } from '../../core/schema.ts';
 import { type Columns, statement } from '../../core/statement.ts';
 import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
-import { PURGED_ENVIRONMENTS } from '../../listeners/listener-work-rows.ts';
+import { PURGED_ENVIRONMENTS } from '../fragments/desired-revision.ts';
 import { cleanWhole } from '../fragments/whole-cleaning.ts';
 
 /**

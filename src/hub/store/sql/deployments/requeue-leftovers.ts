@@ -1,5 +1,5 @@
 import { statement } from '../../core/statement.ts';
-import { DESIRED_REVISION, leavesEnvironment } from '../../listeners/listener-work-rows.ts';
+import { DESIRED_REVISION, leavesEnvironment } from '../fragments/desired-revision.ts';
 import { requeueWhere } from '../../listeners/requeue-work.ts';
 
 /** Requeues the deployments that have environments to remove. */
