@@ -7,7 +7,7 @@ import type { RunParts } from '../start-world.ts';
 import { reasonOf } from '../within.ts';
 import { workloadNamed } from '../workloads.ts';
 import { checkOutWithout } from './checkout.ts';
-import type { Guard } from './guard.ts';
+import type { Guard } from './guards.ts';
 
 /** What became of a guard that was taken out. */
 export interface GuardVerdict {

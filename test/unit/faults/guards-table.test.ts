@@ -1,8 +1,7 @@
 /** What a run of `npm run faults -- --guards --write` leaves in docs/reliability.md. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Guard } from '../../faults/guards/guard.ts';
-import { GUARDS } from '../../faults/guards/guards.ts';
+import { GUARDS, type Guard } from '../../faults/guards/guards.ts';
 import type { GuardVerdict } from '../../faults/guards/run-guards.ts';
 import { guardLines } from '../../faults/guards/table.ts';
 
