@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findMarkers, without } from '../../faults/guards/checkout.ts';
 import { GUARDS } from '../../faults/guards/guards.ts';
 import { plansOf } from '../../faults/guards/run-guards.ts';
+import { guardLines } from '../../faults/guards/table.ts';
 import { allPlans } from '../../faults/plans.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -35,4 +36,9 @@ describe.each(GUARDS.map((guard) => [guard.name, guard] as const))('guard %s', (
   test('has a row in docs/reliability.md', () => {
     expect(page).toContain(`\`${name}\``);
   });
+});
+
+test('the summary line in docs/reliability.md matches the table below it', () => {
+  const [line = 'no line'] = guardLines(GUARDS, [], page.split('\n'), { day: '', commit: undefined });
+  expect(page.split('\n')).toContain(line);
 });

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { comparable, maskText, podTemplates } from '../../faults/walk/cluster-state.ts';
-import { differences, diffObjects } from '../../faults/walk/diff.ts';
+import { comparable, podTemplates } from '../../faults/walk/cluster-state.ts';
 import { effectIssues, refusalIssues } from '../../faults/walk/effects.ts';
-import { graft } from '../../faults/walk/graft.ts';
-import { createRandom } from '../../faults/walk/random.ts';
-import { afterPatch, failingImage, patchTo, type WalkRecord } from '../../faults/walk/record.ts';
+import { afterPatch, patchTo, type WalkRecord } from '../../faults/walk/record.ts';
 import { differencesOf, leftovers, otherRevisions, surplusPods } from '../../faults/walk/state-checks.ts';
 import { deployment, stateOf } from './walk-fixtures.ts';
 
@@ -19,18 +16,18 @@ describe('a record after a PATCH', () => {
   const spec = (change: Record<string, unknown> | null) =>
     afterPatch(record, { source_config: { resource_spec: change } }).spec;
 
-  test('keeps what is absent, loses what is null, has lists and maps replaced whole', () => {
+  test('keeps absent fields, removes null fields, and replaces lists and maps', () => {
     expect(afterPatch(record, {})).toEqual(record);
     expect(spec({ cpu: null, labels: { c: 'd' } })).toEqual({ labels: { c: 'd' }, db_storage_gi: 20 });
   });
 
-  test('keeps the size of its volume, whatever is cleared', () => {
+  test('keeps its volume size when fields are removed', () => {
     expect(spec({ db_storage_gi: null })).toEqual(record.spec);
     expect(spec(null)).toEqual({ db_storage_gi: 20 });
     expect(spec({ db_storage_gi: 30 })).toEqual({ ...record.spec, db_storage_gi: 30 });
   });
 
-  test('is an earlier one again, but for the size of the volume', () => {
+  test('returns to an earlier record, except for the volume size', () => {
     const later: WalkRecord = {
       ...record,
       spec: { memory_mb: 1, db_storage_gi: 40 },
@@ -43,40 +40,17 @@ describe('a record after a PATCH', () => {
   });
 });
 
-test('an image that fails is found, of the app and of containers beside it', () => {
-  expect(failingImage(record)).toBeNull();
-  expect(failingImage({ spec: {}, image: 'registry.test/app:fail-crash-loop' })).toBe(
-    'registry.test/app:fail-crash-loop',
-  );
-  const sidecars = [{ name: 'a', image: 'registry.test/s:fail-invalid-image' }];
-  expect(failingImage({ spec: { sidecars }, image: 'registry.test/app:1' })).toBe(
-    'registry.test/s:fail-invalid-image',
-  );
-});
-
-test('a graft changes a value with parts of another one alone', () => {
-  const current = { a: 1, list: [{ name: 'x', deep: { b: 2 } }] };
-  const donor = { a: 3, c: 4, list: [{ name: 'y', deep: { e: 5 } }] };
-  const random = createRandom(1);
-  const made = Array.from({ length: 500 }, () => graft(current, donor, random));
-  expect(current).toEqual({ a: 1, list: [{ name: 'x', deep: { b: 2 } }] });
-  expect(made).toContainEqual({ ...current, c: 4 });
-  expect(made).toContainEqual({ list: current.list });
-  expect(made).toContainEqual({ ...current, list: [{ name: 'x', deep: { e: 5 } }] });
-  expect(made).toContainEqual({ ...current, list: [{ name: 'x', deep: { b: 2, e: 5 } }] });
-});
-
 describe('two states', () => {
   const of = (id: string, more?: Parameters<typeof stateOf>[1]) => ({
     deployment: deployment(id, `${id}.example`),
     state: stateOf(id, more),
   });
 
-  test('of the same record are the same, whatever is their own', () => {
+  test('of the same record are equal, except for their own names and addresses', () => {
     expect(differencesOf(of('id-0001'), of('id-of-00002'))).toEqual([]);
   });
 
-  test('differ by what is not', () => {
+  test('differ by another value or number of pods', () => {
     expect(differencesOf(of('id-0001', { cpu: '2' }), of('id-of-00002'))).toEqual([
       'Deployment/<app>-api.spec.template.spec.cpu: walked "2", direct "1"',
     ]);
@@ -85,7 +59,7 @@ describe('two states', () => {
     ]);
   });
 
-  test('may differ by the number of pods that an autoscaler says', () => {
+  test('may differ by the number of pods that an autoscaler sets', () => {
     expect(
       differencesOf(of('id-0001', { replicas: 2, scaled: true }), of('id-of-00002', { scaled: true })),
     ).toEqual([]);
@@ -100,7 +74,7 @@ describe('two states', () => {
     ]);
   });
 
-  test('differ by what the credentials hold beside the password, and by a URI with another one', () => {
+  test('differ by credentials other than the password, and by a URI with another password', () => {
     expect(differencesOf(of('id-0001', { role: 'root' }), of('id-of-00002'))).toEqual([
       expect.stringContaining('Secret/<app>-db.data.uri: walked "postgresql://root:<password>@<app>-db:'),
       'Secret/<app>-db.data.username: walked "root", direct "app"',
@@ -110,7 +84,7 @@ describe('two states', () => {
     ]);
   });
 
-  test('may differ by credentials of a database, where the record names another one', () => {
+  test('may differ by database credentials when the record names another database', () => {
     const custom = [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://db.example' }];
     const reached = (id: string, secrets: typeof custom, credentials: boolean) => {
       const state = stateOf(id);
@@ -125,7 +99,7 @@ describe('two states', () => {
     ]);
   });
 
-  test('hold no value that was made up, and of environments the wanted one alone', () => {
+  test('contain no generated value, and only the current environment', () => {
     const text = [...comparable(stateOf('id-0001'), deployment('id-0001', null)).entries()].join('\n');
     expect(text).not.toContain('password-of-');
     expect(text).not.toContain('token-of-');
@@ -133,28 +107,28 @@ describe('two states', () => {
     expect(text).not.toContain('OLD');
   });
 
-  test('keep the hashes of templates apart from what the templates say', () => {
+  test('separate the hashes of templates from their content', () => {
     const { hashes, texts } = podTemplates(stateOf('id-0001'), deployment('id-0001', null));
     expect(hashes).toEqual({ '<app>-api': 'hash-id-0001' });
     expect(texts).toEqual(podTemplates(stateOf('id-of-00002'), deployment('id-of-00002', null)).texts);
   });
 });
 
-describe('of a state it is told', () => {
-  test('how many pods are not as wanted', () => {
+describe('a state is reported', () => {
+  test('when the number of pods differs from the desired number', () => {
     const { ManagedDeployment } = stateOf('id-0001');
     expect(surplusPods({ ...stateOf('id-0001'), ManagedDeployment })).toEqual(['api: 0 pods, 1 wanted']);
     expect(surplusPods(stateOf('id-0001', { replicas: 0 }))).toEqual([]);
   });
 
-  test('which components are of another revision than the active one', () => {
+  test('when a component has another revision than the active one', () => {
     expect(otherRevisions(stateOf('id-0001'), deployment('id-0001', null))).toEqual([]);
     expect(otherRevisions(stateOf('id-0001'), deployment('id-0003', null))).toEqual([
       'app-id-0001-api is of revision revision-of-id-0001, active is revision-of-id-0003',
     ]);
   });
 
-  test('that stored templates pile up', () => {
+  test('when stored templates accumulate', () => {
     const one = (index: number) =>
       ({ metadata: { name: `app-id-0001-${index}`, labels: { 'berth.dev/inputs-hash': 'x' } } }) as never;
     const kept = Array.from({ length: 10 }, (_, index) => one(index));
@@ -164,37 +138,7 @@ describe('of a state it is told', () => {
   });
 });
 
-test('differences name their paths', () => {
-  expect(differences({ a: [1, { b: 2 }], c: 1 }, { a: [1, { b: 3 }] }, 'x')).toEqual([
-    'x.a.1.b: walked 2, direct 3',
-    'x.c: walked 1, direct absent',
-  ]);
-  const walked = new Map([
-    ['A', '1'],
-    ['B', '2'],
-  ]);
-  expect(
-    diffObjects(
-      walked,
-      new Map([
-        ['A', '1'],
-        ['C', '3'],
-      ]),
-      (name) => name === 'B',
-    ),
-  ).toEqual(['C: only in the direct state']);
-});
-
-test('masks take the longest name first', () => {
-  expect(
-    maskText('web-12 web web-12-env-7', [
-      ['web-12', '<app>'],
-      ['web', '<name>'],
-    ]),
-  ).toBe('<app> <name> <app>-env');
-});
-
-describe('of a call it is told', () => {
+describe('a call is reported', () => {
   const before = { ...(deployment('id-0001', null) as object), generation: 1, updated_at: 'then' };
   const step = (call: object) => ({ what: 'it', call, wait: true }) as never;
   const answer = (more: object) => ({ ...before, ...more }) as never;
@@ -202,7 +146,7 @@ describe('of a call it is told', () => {
   const patch = step({ kind: 'patch', body: image('registry.test/app:2') });
   const messages = (issues: readonly { readonly message: string }[]) => issues.map(({ message }) => message);
 
-  test('that the record is not what was sent, or no revision came of it', () => {
+  test('when the record differs from the request, or no revision was created', () => {
     const right = answer({ ...image('registry.test/app:2'), latest_revision_id: 'new', generation: 2 });
     expect(effectIssues(patch, before as never, right)).toEqual([]);
     expect(messages(effectIssues(patch, before as never, answer({})))).toEqual([
@@ -213,7 +157,7 @@ describe('of a call it is told', () => {
     ]);
   });
 
-  test('that something came of it which nothing asked for', () => {
+  test('when it had an effect that was not requested', () => {
     const nothing = step({ kind: 'patch', body: {} });
     expect(messages(effectIssues(nothing, before as never, answer({ generation: 2 })))).toEqual([
       'it changed nothing, and yet the generation',
@@ -226,7 +170,7 @@ describe('of a call it is told', () => {
     ]);
   });
 
-  test('that what was to be refused was taken, but for connections of a database that is not ours', () => {
+  test('when it should have been rejected and was accepted', () => {
     const refused = (spec: object) =>
       ({
         move: 'refused',
@@ -241,7 +185,7 @@ describe('of a call it is told', () => {
     expect(taken({ db_max_connections: 1 }, own)).not.toContain('it, and was taken');
   });
 
-  test('that a refusal had an effect', () => {
+  test('when it was rejected and had an effect', () => {
     expect(refusalIssues(400, before as never, answer({}))).toEqual([]);
     expect(refusalIssues(400, before as never, answer({ updated_at: 'now' }))).toEqual([
       { message: 'a refusal (400) had an effect', diff: ['deployment.updated: walked "now", direct "then"'] },
