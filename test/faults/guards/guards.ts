@@ -30,7 +30,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
   fence: {
     'uid-in-applies': {
       says: 'An apply that was decided for a deleted object does not create the object again.',
-      plans: ['deletion/asleep/operator-apply'],
+      plans: ['deletion/paused/operator-apply'],
     },
     'preconditions-of-deletes': {
       says: 'A delete that was decided for one object does not delete another object with the same name.',
@@ -38,7 +38,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'create-only-if-absent': {
       says: 'A creation does not overwrite an existing object with the same name.',
-      plans: ['immutable/stranger/services', 'immutable/stranger/deployments'],
+      plans: ['immutable/foreign/services', 'immutable/foreign/deployments'],
     },
     'orphan-check-after-posts': {
       says: 'If an object without an owner was created after its deployment was deleted, the garbage collector removes it.',
@@ -49,7 +49,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'term-expires-by-own-clock': {
       says: 'An operator that was suspended past the end of its lease notices this by its own clock, and writes nothing more.',
-      plans: ['two-of-each/operator/woken'],
+      plans: ['two-of-each/operator/resumed'],
     },
     'version-in-lease-writes': {
       says: 'An operator does not overwrite a lease that another operator has taken meanwhile.',
@@ -71,13 +71,13 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
         "(await import('../../kube/client/resources.ts')).RESOURCES.ManagedDeployment, resource.metadata, { signal },",
         ')).metadata.resourceVersion },',
       ].join('\n'),
-      plans: ['burst/changed-before-kept'],
+      plans: ['burst/changed-before-stored'],
     },
     'lease-expires-by-own-clock': {
       says: 'A listener that was suspended past the end of its lease notices this by its own clock, and writes nothing more.',
       instead:
         'return Math.max(1_000, Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime()));',
-      plans: ['two-of-each/listener/woken'],
+      plans: ['two-of-each/listener/resumed'],
     },
     'listener-checks-lease-before-writes': {
       says: 'A listener that stalled between two writes notices that its lease has expired, even before its timers fire.',
@@ -85,7 +85,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'uid-in-applies-of-listener': {
       says: 'An apply that was decided for a deleted custom resource does not create the resource again.',
-      plans: ['deletion/asleep/listener-apply'],
+      plans: ['deletion/paused/listener-apply'],
     },
     'version-in-applies-of-listener': {
       says: 'An apply of an earlier desired state does not undo a later one.',
@@ -96,7 +96,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     'labels-before-adoption': {
       says: 'Berth does not take over an object without its labels, but reports a conflict.',
       instead: 'return await adopt(action, found, input);',
-      plans: ['immutable/stranger/services', 'immutable/stranger/deployments'],
+      plans: ['immutable/foreign/services', 'immutable/foreign/deployments'],
     },
     'read-before-creating': {
       says: 'The operator creates nothing for a custom resource that no longer exists in the API server.',
@@ -104,11 +104,11 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'read-after-start': {
       says: 'After its start, the operator changes nothing before it has read the custom resource from the API server.',
-      plans: ['stale-list/scaled-up-again/operator-wishes'],
+      plans: ['stale-list/scaled-up-again/operator-custom-resources'],
     },
     'rollout-recorded-before-writes': {
       says: 'The operator records a rollout in the status of the version that it has read before it changes workloads.',
-      plans: ['burst/changed-before-named'],
+      plans: ['burst/changed-before-recorded'],
     },
     'caches-show-own-writes': {
       says: 'The operator does not reconcile a deployment before its caches contain its own last writes.',
@@ -121,11 +121,11 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'custom-resource-of-another': {
       says: 'The listener does not overwrite a custom resource of another deployment with the same name, but reports a conflict.',
-      plans: ['immutable/stranger/manageddeployments'],
+      plans: ['immutable/foreign/manageddeployments'],
     },
     'purge-of-another': {
       says: 'The listener does not delete a custom resource of another deployment with the same name.',
-      plans: ['immutable/stranger/manageddeployments'],
+      plans: ['immutable/foreign/manageddeployments'],
     },
   },
   memory: {
@@ -184,7 +184,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'seq-of-reports': {
       says: 'A report that arrives a second time changes nothing.',
-      plans: ['lost-response/report-comes-again'],
+      plans: ['lost-response/repeated-report'],
     },
     'observed-generation-grows': {
       says: 'An observation of an earlier generation does not replace an observation of a later one.',
@@ -208,7 +208,7 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
     'epoch-of-work': {
       says: 'The hub hands no work to a former lease holder, and the lease cannot change while work is handed out.',
-      plans: ['two-of-each/listener/handed-out-to-a-former-one'],
+      plans: ['two-of-each/listener/work-of-a-former-holder'],
     },
   },
   durable: {

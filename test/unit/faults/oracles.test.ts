@@ -2,19 +2,19 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
-import { allowedMs, lastEffect } from '../../faults/convergence.ts';
-import { freshDifferences } from '../../faults/fresh-look.ts';
 import { type Beat, faster, hubBeat, kubernetesBeat, sqlBeat } from '../../faults/heartbeats.ts';
-import { LastFault } from '../../faults/last-fault.ts';
-import { remadeOf } from '../../faults/lives.ts';
+import { allowedMs, lastEffect } from '../../faults/oracles/convergence.ts';
+import { desiredStateDifferences } from '../../faults/oracles/desired-state.ts';
+import { LastFault } from '../../faults/oracles/last-fault.ts';
+import { recreatedOf } from '../../faults/oracles/object-counts.ts';
+import { withoutVersions, withValues } from '../../faults/oracles/state.ts';
+import { unhandledLines } from '../../faults/oracles/unhandled-errors.ts';
 import type { HttpRequest } from '../../faults/proxies/http-traffic.ts';
 import type { KubernetesRequest } from '../../faults/proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from '../../faults/proxies/postgres-traffic.ts';
 import { RuleBook } from '../../faults/proxies/rules.ts';
 import { endedByItself } from '../../faults/role-process.ts';
-import { withoutVersions, withValues } from '../../faults/state.ts';
 import { tracked } from '../../faults/tracked-rules.ts';
-import { unhandledLines } from '../../faults/unhandled.ts';
 
 const encoded = (values: Readonly<Record<string, string>>) =>
   Object.fromEntries(
@@ -45,7 +45,7 @@ describe('O1, compared with the desired state', () => {
   const right = service({ ports: [{ port: 80 }], sessionAffinity: 'ClientIP' });
 
   test('accepts additions of others and objects of earlier rollouts', () => {
-    expect(freshDifferences(wanted, live(right))).toEqual([]);
+    expect(desiredStateDifferences(wanted, live(right))).toEqual([]);
   });
 
   test.each([
@@ -62,7 +62,7 @@ describe('O1, compared with the desired state', () => {
     ],
     ['another value', live(service({ ports: [{ port: 81 }] })), 'Service shop-1: spec.ports'],
   ])('reports %s', (_, found, message) => {
-    expect(freshDifferences(wanted, found)).toEqual([expect.stringContaining(message)]);
+    expect(desiredStateDifferences(wanted, found)).toEqual([expect.stringContaining(message)]);
   });
 
   test('reports a number of pods outside the limits', () => {
@@ -70,15 +70,15 @@ describe('O1, compared with the desired state', () => {
     const resource = object('ManagedDeployment', 'shop-1', { spec: scale });
     const of = (replicas: number) => [resource, object('Deployment', 'shop-1-api', { spec: { replicas } })];
     const desired = [resource, object('Deployment', 'shop-1-api')];
-    expect(freshDifferences(desired, of(4))).toEqual([]);
-    expect(freshDifferences(desired, of(1))).toHaveLength(1);
+    expect(desiredStateDifferences(desired, of(4))).toEqual([]);
+    expect(desiredStateDifferences(desired, of(1))).toHaveLength(1);
   });
 
   test('reports the name of a wrong environment variable, without its value', () => {
     const holding = (token: string) =>
       live(right, [object('Secret', 'shop-1-env-2', { data: encoded({ TOKEN: token }) })]);
-    expect(freshDifferences(wanted, holding('second'), { TOKEN: 'second' })).toEqual([]);
-    expect(freshDifferences(wanted, holding('first'), { TOKEN: 'second' })).toEqual([
+    expect(desiredStateDifferences(wanted, holding('second'), { TOKEN: 'second' })).toEqual([]);
+    expect(desiredStateDifferences(wanted, holding('first'), { TOKEN: 'second' })).toEqual([
       'Secret shop-1-env-2: TOKEN is not what was sent',
     ]);
   });
@@ -194,16 +194,16 @@ describe('the time limit of O1', () => {
 });
 
 test('O2 reports an object that was recreated, unless the plan deleted it or its owner', () => {
-  const life = (kind: string, name: string, ...owners: string[]) => ({ kind, name, owners });
-  const service = life('Service', 'shop-1', 'ManagedDeployment shop-1');
-  const remade = (deleted: string[], kinds: string[] = [], one = service) =>
-    remadeOf({ ended: [one, life('Secret', 'shop-1-env-1')], alive: [one] }, new Set(deleted), kinds);
-  expect(remade([])).toEqual(['Service shop-1']);
-  expect(remade(['services shop-2'])).toEqual(['Service shop-1']);
-  expect(remade(['services shop-1'])).toEqual([]);
-  expect(remade(['manageddeployments shop-1'])).toEqual([]);
-  expect(remade([], ['Service'])).toEqual([]);
-  expect(remade([], [], life('ControllerRevision', 'shop-1-db-7', 'StatefulSet shop-1-db'))).toEqual([]);
+  const object = (kind: string, name: string, ...owners: string[]) => ({ kind, name, owners });
+  const service = object('Service', 'shop-1', 'ManagedDeployment shop-1');
+  const recreated = (deleted: string[], kinds: string[] = [], one = service) =>
+    recreatedOf({ ended: [one, object('Secret', 'shop-1-env-1')], alive: [one] }, new Set(deleted), kinds);
+  expect(recreated([])).toEqual(['Service shop-1']);
+  expect(recreated(['services shop-2'])).toEqual(['Service shop-1']);
+  expect(recreated(['services shop-1'])).toEqual([]);
+  expect(recreated(['manageddeployments shop-1'])).toEqual([]);
+  expect(recreated([], ['Service'])).toEqual([]);
+  expect(recreated([], [], object('ControllerRevision', 'shop-1-db-7', 'StatefulSet shop-1-db'))).toEqual([]);
 });
 
 describe('O5', () => {

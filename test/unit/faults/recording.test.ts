@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Effect } from '../../faults/effects.ts';
-import { killPlans } from '../../faults/kill-plans.ts';
+import { killPlans } from '../../faults/plans/kill.ts';
 import { metEachTime, type Recording, readRecording, unrecorded } from '../../faults/record.ts';
 
 const effect = (role: Effect['role'], what: string, occurrence = 1): Effect => ({ role, what, occurrence });

@@ -13,7 +13,7 @@ import type { WalkResult } from '../../faults/walk/result.ts';
 import { howSettled } from '../../faults/walk/settle.ts';
 import { schemaLeaves, valueLeaves } from '../../faults/walk/spec-paths.ts';
 import { TemplateMemory } from '../../faults/walk/template-memory.ts';
-import { notWhole } from '../../faults/walk/walk.ts';
+import { missingParts } from '../../faults/walk/walk.ts';
 import { deployment, stateOf } from './walk-fixtures.ts';
 
 const LEAVES = new Set(schemaLeaves(resourceSpecSchema));
@@ -88,7 +88,7 @@ test('reports a walk that missed a part of what it owes', () => {
     missing: [],
   };
   const missed = (more: Partial<WalkResult>) =>
-    notWhole({ ...whole, ...more } as unknown as WalkResult, options).length;
+    missingParts({ ...whole, ...more } as unknown as WalkResult, options).length;
   expect(missed({})).toBe(0);
   for (const more of [{ missing: ['cpu was never removed'] }, { shortest: 299 }, { fewestCompared: 4 }])
     expect(missed(more)).toBe(1);
