@@ -9,7 +9,11 @@ import { REMOTE_RECONCILED, statusIs } from './status.ts';
 
 const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
-const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
+const LOCK = `
+SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1
+-- guard: lock-of-changes
+FOR UPDATE
+`;
 
 /** The deployment; null when the tenant has no deployment with this id. */
 export async function findDeployment(

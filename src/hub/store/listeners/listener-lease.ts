@@ -120,6 +120,7 @@ function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
   if (kept !== null && claimed !== null && isAnotherCluster(kept, claimed)) throw new AnotherCluster();
   const own = row.lease_holder === claim.holder;
   if (claim.epoch !== null) {
+    // guard: epoch-of-renewals
     if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
     return row.lease_epoch;
   }
@@ -169,6 +170,7 @@ export async function takeLease(
     keptClusterId(row.cluster_id, claim.clusterId),
     JSON.stringify(claim.unreadable),
   ]);
+  // guard: work-of-former-holder
   if (epoch !== row.lease_epoch) await handOutAgain(transaction, listenerId);
   const [first] = claim.namespaces ?? [];
   if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {

@@ -46,7 +46,12 @@ export interface MovedRevision extends Pick<OutcomeMove, 'from' | 'to' | 'reason
 
 const COMPARE_AND_SET = `
 UPDATE listeners SET report_seq = $3, last_seen_at = now()
-WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
+WHERE id = $1
+  -- guard: epoch-of-reports
+  AND lease_epoch = $2
+  -- guard: seq-of-reports
+  AND report_seq < $3
+RETURNING loss_recorded`;
 const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
 /** Sets the time of the second purge to one minute later, unless this was the second purge. */
 const END_TOMBSTONES = `
