@@ -68,7 +68,10 @@ export async function findWebhookTarget(
   integrationId: string,
   now: Date,
 ): Promise<WebhookTarget | null> {
-  const [row] = await reader.drizzle.select(COLUMNS).from(integrations).where(eq(integrations.id, integrationId));
+  const [row] = await reader.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(eq(integrations.id, integrationId));
   if (row === undefined) return null;
   const known = opened(box, row);
   const former = known?.former;

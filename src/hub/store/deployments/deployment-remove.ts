@@ -1,8 +1,8 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { PURGED_ENVIRONMENTS } from '../sql/fragments/desired-revision.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
+import { PURGED_ENVIRONMENTS } from '../sql/fragments/desired-revision.ts';
 import { deleteUnusedTracingProject } from '../tenancy/tracing-projects.ts';
 import { requestDeletion } from './deployment-delete.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';

@@ -2,8 +2,8 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../sql/fragments/desired-revision.ts';
 import { requeueWhere } from '../listeners/requeue-work.ts';
+import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../sql/fragments/desired-revision.ts';
 
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
