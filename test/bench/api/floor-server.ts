@@ -50,9 +50,13 @@ const COLUMNS = [
   'tracing_project_id',
 ];
 
+/** The name of a column in the row: that of the store's schema, or of the database in earlier versions. */
+const inRow = (column: string) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const PLACES = COLUMNS.map((column) => [column, inRow(column)] as const);
+
 function answerOf(template: FloorRoute['answer'], row: Row): Row {
   const answer: Row = { ...template };
-  for (const column of COLUMNS) answer[column] = row[column];
+  for (const [column, place] of PLACES) answer[column] = row[place in row ? place : column];
   return answer;
 }
 

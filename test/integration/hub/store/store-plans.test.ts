@@ -4,15 +4,9 @@
  */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DEPLOYMENT_STATUSES } from '../../../../src/domain/revision/states.ts';
-import type { Statement } from '../../../../src/hub/store/core/statement.ts';
-import {
-  type ListFilters,
-  listDeploymentsStatement,
-} from '../../../../src/hub/store/sql/deployments/list-deployments.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
 import { fillStore } from '../../harness/store-fill.ts';
-import { allStatements } from '../../harness/store-statements.ts';
+import { allStatements, listStatements } from '../../harness/store-statements.ts';
 
 const DEPLOYMENTS = 100_000;
 
@@ -49,26 +43,7 @@ const BY_INDEX: ReadonlySet<string> = new Set([
 /** Statements that read a whole table, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {};
 
-/** A list with filters, under a name for the title. */
-const list = (name: string, filters: ListFilters, others: object = {}): Statement<object, unknown> => ({
-  ...listDeploymentsStatement(filters, { limit: 50, ...others }),
-  name: `list_${name}`,
-});
-
-const LISTS = [
-  list('all', {}),
-  list('by_name', { name: 'any' }),
-  list('by_part_of_name', { namePatterns: ['%any%'] }),
-  list('by_image_version', { imageVersion: 'any' }),
-  list('by_type', { deploymentType: 'prod' }),
-  list('by_ids', { deploymentIds: [] }),
-  list('by_tags', { tagValueIds: [] }),
-  list('reconciled', {}, { remoteReconciled: true }),
-  list('unreconciled', {}, { remoteReconciled: false }),
-  ...DEPLOYMENT_STATUSES.map((status) => list(status.toLowerCase(), {}, { status })),
-];
-
-const all = [...(await allStatements()), ...LISTS].flatMap(({ name, text, parameters }) =>
+const all = [...(await allStatements()), ...listStatements()].flatMap(({ name, text, parameters }) =>
   name === null ? [] : [{ name, text, parameters }],
 );
 

@@ -1,9 +1,9 @@
 /** The statements in `sql/`, prepared against the real schema. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
-import { allStatements } from '../../harness/store-statements.ts';
+import { allStatements, listStatements } from '../../harness/store-statements.ts';
 
-const all = await allStatements();
+const all = [...(await allStatements()), ...listStatements()];
 
 let store: StoreFixture;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { statement } from '../../core/statement.ts';
 export const lockDeploymentStatement = statement<{ tenantId: string; deploymentId: string }, { id: string }>(
   'lock_deployment',
   `SELECT id FROM deployments WHERE id = :deploymentId AND tenant_id = :tenantId
-  -- guard: lock-of-changes
-  FOR UPDATE
+-- guard: lock-of-changes
+FOR UPDATE
 `,
 );
