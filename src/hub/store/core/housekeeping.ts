@@ -1,9 +1,9 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import { pruneBuildLogs } from '../builds/build-logs.ts';
-import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { renewBuildCredentials } from '../secrets/build-credentials.ts';
+import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import type { Scope, Transaction } from './database.ts';
 import { alias, and, type PgTable, sql } from './drizzle.ts';
 import {

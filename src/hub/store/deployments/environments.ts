@@ -2,9 +2,9 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { KEPT_REVISIONS } from '../sql/fragments/desired-revision.ts';
 import { recordRemovedEnvironmentsStatement } from '../sql/deployments/record-removed-environments.ts';
 import { requeueLeftoversStatement } from '../sql/deployments/requeue-leftovers.ts';
+import { KEPT_REVISIONS } from '../sql/fragments/desired-revision.ts';
 
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,

@@ -94,8 +94,7 @@ function counted(rows: readonly ResultRow<typeof listenerPulsesStatement>[]): Li
 
 type Counts = ResultRow<typeof countDeploymentsStatement>;
 type Measure = (row: Counts) => number;
-const sum = (rows: readonly Counts[], value: Measure) =>
-  rows.reduce((total, row) => total + value(row), 0);
+const sum = (rows: readonly Counts[], value: Measure) => rows.reduce((total, row) => total + value(row), 0);
 const waiting = (rows: readonly Counts[], count: Measure, age: Measure): Waiting => ({
   count: sum(rows, count),
   oldestSeconds: Math.max(0, ...rows.map(age)),

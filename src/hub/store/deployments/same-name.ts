@@ -73,7 +73,12 @@ export function findSameName(
   return reader.drizzle
     .select({ id: table.id, name: column })
     .from(table)
-    .where(and(named(`${getTableName(table)}.${column.name}`, name), scope && owner !== null ? eq(scope, owner) : undefined))
+    .where(
+      and(
+        named(`${getTableName(table)}.${column.name}`, name),
+        scope && owner !== null ? eq(scope, owner) : undefined,
+      ),
+    )
     .orderBy(table.id);
 }
 

@@ -16,9 +16,6 @@ import { resyncProjectsStatement } from '../sql/tenancy/resync-projects.ts';
  * transaction that deletes the project (tracing-projects.ts), if the backend may know it.
  */
 
-/** Notification channel for new messages. */
-export const OUTBOX_CHANNEL = 'berth_outbox';
-
 /** A claimed message that must be sent now. */
 export type OutboxMessage = Omit<ResultRow<typeof claimMessagesStatement>, 'payload'> & {
   readonly payload: {

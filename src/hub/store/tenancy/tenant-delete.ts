@@ -57,7 +57,10 @@ export async function deleteTenant(
   const obstacles: TenantObstacles = {
     deployments: await drizzle.$count(deployments, eq(deployments.tenantId, id)),
     listeners: await drizzle.$count(listeners, eq(listeners.tenantId, id)),
-    kept: await drizzle.$count(tombstones, and(eq(tombstones.tenantId, id), eq(tombstones.keptWorkloads, true))),
+    kept: await drizzle.$count(
+      tombstones,
+      and(eq(tombstones.tenantId, id), eq(tombstones.keptWorkloads, true)),
+    ),
   };
   if (Object.values(obstacles).some((count) => count > 0)) return obstacles;
   const projects = await drizzle

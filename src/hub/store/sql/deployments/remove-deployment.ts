@@ -1,6 +1,6 @@
+import { WORK_CHANNEL } from '../../core/channels.ts';
 import type { deployments } from '../../core/schema.ts';
 import { type Columns, statement } from '../../core/statement.ts';
-import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
 import { PURGED_ENVIRONMENTS } from '../fragments/desired-revision.ts';
 import { cleanWhole } from '../fragments/whole-cleaning.ts';
 

@@ -1,5 +1,5 @@
+import { WORK_CHANNEL } from '../../core/channels.ts';
 import { statement } from '../../core/statement.ts';
-import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
 
 /**

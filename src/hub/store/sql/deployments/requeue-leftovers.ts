@@ -1,6 +1,6 @@
 import { statement } from '../../core/statement.ts';
-import { DESIRED_REVISION, leavesEnvironment } from '../fragments/desired-revision.ts';
 import { requeueWhere } from '../../listeners/requeue-work.ts';
+import { DESIRED_REVISION, leavesEnvironment } from '../fragments/desired-revision.ts';
 
 /** Requeues the deployments that have environments to remove. */
 export const requeueLeftoversStatement = statement<{ deploymentIds: readonly string[] }, { due: number }>(

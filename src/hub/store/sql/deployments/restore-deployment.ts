@@ -1,7 +1,7 @@
 import type { DeploymentStatus } from '../../../../domain/revision/states.ts';
+import { WORK_CHANNEL } from '../../core/channels.ts';
 import { deployments } from '../../core/schema.ts';
 import { type Columns, columns, statement } from '../../core/statement.ts';
-import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
 import { nextPollSql } from '../fragments/branch-polls.ts';
 import { WITHIN_GRACE } from '../fragments/grace-period.ts';

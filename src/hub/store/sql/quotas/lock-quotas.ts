@@ -3,7 +3,7 @@ import { type Columns, statement } from '../../core/statement.ts';
 
 /** Locks a tenant that has quotas. No row: no quota applies, and nothing is locked. */
 export const lockQuotasStatement = statement<
-  { tenantId: string; /** Whether the policy limits all tenants. */ limited: boolean },
+  { tenantId: string /** Whether the policy limits all tenants. */; limited: boolean },
   Columns<typeof tenants, 'quotas'>
 >(
   'lock_quotas',

@@ -17,10 +17,10 @@ export const lockReadersStatement = statement<{ tenantId: string; integrationId:
 );
 
 /** Requeues the builds that use an integration. */
-export const requeueReadersStatement = statement<{ tenantId: string; integrationId: string }, { due: number }>(
-  'requeue_readers',
-  requeueWhere(`${READS_WITH} AND ${IS_BUILT}`),
-);
+export const requeueReadersStatement = statement<
+  { tenantId: string; integrationId: string },
+  { due: number }
+>('requeue_readers', requeueWhere(`${READS_WITH} AND ${IS_BUILT}`));
 
 const RENEWED_AT_ONCE = 200;
 
@@ -30,5 +30,8 @@ const RENEWED_AT_ONCE = 200;
  */
 export const requeueOldBuildsStatement = statement<Record<never, never>, { due: number }>(
   'requeue_old_builds',
-  requeueWhere(`${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`, RENEWED_AT_ONCE),
+  requeueWhere(
+    `${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`,
+    RENEWED_AT_ONCE,
+  ),
 );

@@ -1,5 +1,5 @@
+import { OUTBOX_CHANNEL } from '../../core/channels.ts';
 import { statement } from '../../core/statement.ts';
-import { OUTBOX_CHANNEL } from '../../tenancy/outbox.ts';
 
 interface Parameters {
   tenantId: string;

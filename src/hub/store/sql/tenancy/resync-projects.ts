@@ -1,5 +1,5 @@
+import { OUTBOX_CHANNEL } from '../../core/channels.ts';
 import { statement } from '../../core/statement.ts';
-import { OUTBOX_CHANNEL } from '../../tenancy/outbox.ts';
 
 /** Marks all projects as unknown to the tracing backend. */
 export const resyncProjectsStatement = statement<Record<never, never>, { count: number }>(
