@@ -41,7 +41,12 @@ const BY_INDEX: ReadonlySet<string> = new Set([
 ]);
 
 /** Statements that read a whole table, with the reason. */
-const EXCEPTIONS: Readonly<Record<string, string>> = {};
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  count_deployments: 'Fleet metrics count all deployments, at most once for each collection.',
+  requeue_pull_secrets: 'A new registry key requeues all deployments with a repository, when the hub starts.',
+  requeue_old_builds: 'The hourly housekeeping finds all unfinished builds. They have no index.',
+  resync_projects: 'Sends all tracing projects again, on request of an administrator.',
+};
 
 const all = [...(await allStatements()), ...listStatements()].flatMap(({ name, text, parameters }) =>
   name === null ? [] : [{ name, text, parameters }],
@@ -49,11 +54,19 @@ const all = [...(await allStatements()), ...listStatements()].flatMap(({ name, t
 
 let store: StoreFixture;
 let client: pg.Client;
+/** Indexes of large tables with all rows, which partial indexes do not have. */
+let indexes: ReadonlySet<string>;
 beforeAll(async () => {
   store = await startStore();
   client = new pg.Client({ connectionString: store.url });
   await client.connect();
   await fillStore(client, DEPLOYMENTS);
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT indexrelid::regclass::text AS name FROM pg_index
+     WHERE indpred IS NULL AND indrelid::regclass::text = ANY($1::text[])`,
+    [[...LARGE]],
+  );
+  indexes = new Set(rows.map(({ name }) => name));
   await client.query(`SET berth.tenant_id = '*'; SET plan_cache_mode = force_generic_plan`);
 }, 120_000);
 afterAll(async () => {
@@ -64,15 +77,23 @@ afterAll(async () => {
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Large tables that a plan reads completely. */
-function scansOf(node: PlanNode): string[] {
-  const table = node['Relation Name'] ?? '';
-  const own = node['Node Type'] === 'Seq Scan' && LARGE.has(table) ? [table] : [];
-  return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
+/** Whether a node reads a whole table: a sequential scan, or a scan of an index of all rows without a condition. */
+function isFullScan(node: PlanNode): boolean {
+  if (node['Node Type'] === 'Seq Scan') return LARGE.has(node['Relation Name'] ?? '');
+  const { 'Index Name': index, 'Index Cond': condition } = node;
+  return index !== undefined && condition === undefined && indexes.has(index);
 }
+
+/** The nodes of a plan that read a large table completely. */
+const fullScans = (node: PlanNode): string[] => [
+  ...(isFullScan(node) ? [`${node['Node Type']} of ${node['Relation Name'] ?? node['Index Name']}`] : []),
+  ...(node.Plans ?? []).flatMap(fullScans),
+];
 
 /** The generic plan does not depend on the values of the parameters, so they are NULL. */
 async function planOf(name: string, text: string, parameters: number): Promise<PlanNode> {
@@ -89,7 +110,7 @@ async function planOf(name: string, text: string, parameters: number): Promise<P
 test.for(all)('$name reads no large table completely', async ({ name, text, parameters }) => {
   const planning = BY_INDEX.has(name) ? 'off' : 'on';
   await client.query(`SET enable_seqscan = ${planning}`);
-  const scans = scansOf(await planOf(name, text, parameters.length));
+  const scans = fullScans(await planOf(name, text, parameters.length));
   if (EXCEPTIONS[name] === undefined) expect(scans).toEqual([]);
   else expect(scans, 'the exception is not needed').not.toEqual([]);
 });
