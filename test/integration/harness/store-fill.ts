@@ -54,10 +54,17 @@ const inserts = (count: number): readonly string[] => [
    FROM generate_series(1, ${count / 5}) n`,
 ];
 
+/** Statements that remove and restore each foreign key. A check of each inserted row takes a third of the time. */
+const FOREIGN_KEYS = `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS remove,
+  format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS restore
+FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`;
+
 /** Fills a database as that of a large installation, with statistics. */
 export async function fillStore(client: pg.Client, deployments: number): Promise<void> {
-  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '*'`);
+  const { rows: keys } = await client.query<{ remove: string; restore: string }>(FOREIGN_KEYS);
+  await client.query(`SET berth.tenant_id = '*'; SET synchronous_commit = off`);
+  for (const { remove } of keys) await client.query(remove);
   for (const insert of inserts(deployments)) await client.query(insert);
-  await client.query('COMMIT');
+  for (const { restore } of keys) await client.query(restore);
   await client.query('ANALYZE');
 }

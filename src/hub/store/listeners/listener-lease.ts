@@ -113,6 +113,7 @@ function nextEpoch(row: StoredListener, claim: LeaseClaim): number {
   if (kept !== null && claimed !== null && isAnotherCluster(kept, claimed)) throw new AnotherCluster();
   const own = row.leaseHolder === claim.holder;
   if (claim.epoch !== null) {
+    // guard: epoch-of-renewals
     if (claim.epoch !== row.leaseEpoch || !own) throw new StaleEpoch(claim.epoch, row.leaseEpoch);
     return row.leaseEpoch;
   }
@@ -165,6 +166,7 @@ export async function takeLease(
     clusterId: keptClusterId(row.clusterId, claim.clusterId),
     unreadable: JSON.stringify(claim.unreadable),
   });
+  // guard: work-of-former-holder
   if (epoch !== row.leaseEpoch) await handOutAgain(transaction, listenerId);
   const [first] = claim.namespaces ?? [];
   if (!row.everSeen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
