@@ -17,10 +17,7 @@ export interface Reader {
   /** The tenant whose rows row-level security shows; `*`: all tenants. */
   readonly tenantId: string;
   readonly drizzle: NodePgDatabase;
-  /**
-   * Runs one statement, prepared once per connection. `text` must be one of a few constants. Values are passed as
-   * parameters.
-   */
+  /** Runs a text that is not prepared: savepoints, checks of the server, and statements of tests. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Runs a statement of `sql/`, prepared once per connection. */
   run<Parameters extends object, Row>(
@@ -102,20 +99,7 @@ export interface DatabaseOptions {
 
 const MAX_ATTEMPTS = 5;
 const RETRY_BASE_MS = 5;
-const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
-
-/** The names of prepared statements, by their text. */
-const statementNames = new Map<string, string>();
-
-/** The name of a statement. Beyond a limit, new texts have no name and are not prepared, so they do not fill the server. */
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text);
-  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
-  const name = `berth_${statementNames.size}`;
-  statementNames.set(text, name);
-  return name;
-}
 
 class Session implements Transaction {
   readonly inTransaction = true;
@@ -131,7 +115,7 @@ class Session implements Transaction {
   }
 
   query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#execute(statementName(text), text, values);
+    return this.#execute(null, text, values);
   }
 
   run<Parameters extends object, Row>(
@@ -141,9 +125,9 @@ class Session implements Transaction {
     return this.#execute(statement.name, statement.text, valuesOf(statement, values));
   }
 
-  async #execute<Row>(name: string | undefined, text: string, values: readonly unknown[]): Promise<Row[]> {
+  async #execute<Row>(name: string | null, text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
-      const prepared = name === undefined ? {} : { name };
+      const prepared = name === null ? {} : { name };
       const result = await this.#client.query({
         text,
         values: values as unknown[],

@@ -5,8 +5,8 @@ import { getTableColumns, type PgTable } from './drizzle.ts';
  * parameter name, and of a row of the result.
  */
 export interface Statement<Parameters extends object, Row> {
-  /** Name under which each connection prepares the statement. Unique. */
-  readonly name: string;
+  /** Name under which each connection prepares the statement. Unique. null: it is not prepared. */
+  readonly name: string | null;
   /** The SQL text, with `$1`, `$2` … for the parameters. */
   readonly text: string;
   /** Names of the parameters, in the order of their numbers. */
@@ -32,6 +32,27 @@ export function statement<Parameters extends object, Row = never>(
     return `$${parameters.indexOf(parameter) + 1}`;
   });
   return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[] };
+}
+
+/** Maximum number of prepared texts of an assembled statement, so that they do not fill the server. */
+const MAX_TEXTS = 400;
+
+/**
+ * Declares a statement whose text depends on its use, such as on the filters of a list. The result returns the
+ * statement of a text, which must be assembled from constants. Texts beyond a limit are not prepared.
+ */
+export function assembled<Parameters extends object, Row = never>(
+  name: string,
+): (text: string) => Statement<Parameters, Row> {
+  const known = new Map<string, Statement<Parameters, Row>>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const added = statement<Parameters, Row>(`${name}_${known.size}`, text);
+    if (known.size >= MAX_TEXTS) return { ...added, name: null };
+    known.set(text, added);
+    return added;
+  };
 }
 
 /** The values of a statement's parameters, in the order of their numbers. */
