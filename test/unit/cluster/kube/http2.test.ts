@@ -130,6 +130,28 @@ test('a GOAWAY lets current requests finish, and later requests use a new connec
   expect(await json((await first).body)).toEqual({ fine: true });
 });
 
+test('writes that two connections left unprocessed with a GOAWAY are sent again, and processed once', async () => {
+  const s = await setUp();
+  const processed: string[] = [];
+  const last = new Map<unknown, number>();
+  s.onStream = (stream, path) => {
+    const { session, id = 0 } = stream;
+    if (id > (last.get(session) ?? Number.POSITIVE_INFINITY)) return;
+    if (id >= 9 && last.size < 2) {
+      last.set(session, id);
+      session?.goaway(http2.constants.NGHTTP2_NO_ERROR, id);
+    }
+    processed.push(path);
+    ok(stream);
+  };
+  const paths = Array.from({ length: 30 }, (_, index) => `/${index}`);
+  const write = (path: string) => s.transport.send(request({ method: 'POST', path, body: '{}' }));
+  const answers = await Promise.all(paths.map(write));
+  expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+  expect(processed.toSorted()).toEqual(paths.toSorted());
+  expect(s.proxy.connections).toBe(3);
+});
+
 test('a stream that the server refused unprocessed is sent again, even for a write', async () => {
   const s = await setUp();
   let refused = 0;
