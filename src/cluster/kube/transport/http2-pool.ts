@@ -115,7 +115,7 @@ export class Http2Pool {
       if (answered || session.destroyed) return;
       const before = received;
       received = session.socket.bytesRead;
-      // The acknowledgement follows the data that was sent before it: up to a window, which a busy machine reads slowly.
+      // The acknowledgement follows data that was sent before it, up to a window. A busy machine reads it slowly.
       if (received > before) timer = later();
       else session.destroy(new Error('the connection is dead: no answer to a ping'));
     };
