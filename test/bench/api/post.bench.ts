@@ -24,7 +24,7 @@ export const bench: Bench = {
   goalsFrom: REQUESTS,
   runs: 9,
   roundsAStart: 4,
-  measures: requestMeasures(0.85),
+  measures: requestMeasures(0.55),
   start: (context) =>
     withHub(context, async (hub, load, stack) => {
       const requests = context.n ?? REQUESTS;

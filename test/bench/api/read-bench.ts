@@ -107,7 +107,7 @@ export function getBench({ what, read, ...bench }: Named & SingleReads): Bench {
       floor: READ_FLOOR,
       runs: 9,
       roundsAStart: 2,
-      measures: requestMeasures(0.9),
+      measures: requestMeasures(0.7),
     },
     (n) => ({
       rows: ROWS,
@@ -154,7 +154,7 @@ export function listBench({ name, what, pages, turns }: Named & PageReads): Benc
       goalsFrom: LIST_ROWS,
       runs: 9,
       roundsAStart: 4,
-      measures: requestMeasures(0.9),
+      measures: requestMeasures(0.7),
     },
     (rows) => {
       const targets = firstPages(pages, rows);

@@ -15,7 +15,6 @@ const CUT_EVERY_MS = 3_000;
 const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
 const QUIET_MS = 1_500;
 const MS = 1000;
-const MINUTE_MS = 60_000;
 const AN_HOUR = { of: 'value', is: 'at most', limit: 1 } as const;
 
 export const bench: Bench = {
@@ -71,25 +70,9 @@ export const bench: Bench = {
         `${count} deployments, ${seconds} s a round, ${[...lines.values()][0]?.length} cycles.`,
         berth.note,
       ],
-      plots: () => [
-        {
-          name: 'memory',
-          title: 'At the end of each cycle, after a whole collection',
-          x: 'minutes',
-          y: 'MiB',
-          lines: [...lines].flatMap(([role, line]) => [
-            { name: `${role}: resident`, points: overTime(line, ({ rss }) => rss) },
-            { name: `${role}: lives`, points: overTime(line, ({ heap }) => heap) },
-          ]),
-        },
-      ],
     };
   },
 };
-
-/** Minutes since the first, and MiB. */
-const overTime = (line: readonly Usage[], bytes: (usage: Usage) => number) =>
-  line.map((usage) => [(usage.at - (line[0]?.at ?? 0)) / MINUTE_MS, bytes(usage) / MIB] as const);
 
 /** @returns how often each watch was broken */
 async function soak(
