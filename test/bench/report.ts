@@ -112,10 +112,13 @@ export function readEntries(root: string): Entry[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Entry[]) : [];
 }
 
+/** The values of each round are only printed by --json. */
+const withoutRounds = (key: string, value: unknown) => (key === 'values' ? undefined : value);
+
 /** Replaces the stored result of one bench, and writes the page again. */
 export function writeReport(root: string, entry: Entry, benches: readonly Judging[]): void {
   const kept = readEntries(root).filter(({ result }) => result.name !== entry.result.name);
   const entries = [...kept, entry].toSorted((a, b) => (a.result.name < b.result.name ? -1 : 1));
-  writeFileSync(join(root, RESULTS), `${JSON.stringify(entries, null, 2)}\n`);
+  writeFileSync(join(root, RESULTS), `${JSON.stringify(entries, withoutRounds, 2)}\n`);
   writeFileSync(join(root, PAGE), performancePage(root, benches));
 }
