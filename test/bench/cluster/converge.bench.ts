@@ -25,9 +25,9 @@ const withNoShare = (costs: Sample): Sample =>
 
 export const bench: Bench = {
   name: 'converge',
-  what: `From the first POST of {n} over ${CONNECTIONS} connections until every object of every deployment is there and its status says so. They are switched off: no pod runs, and the Deployment of the application itself comes with the first start. Each round in a new Kubernetes, after ${WARM} that do not count.`,
+  what: `Time from the first of {n} POST requests over ${CONNECTIONS} connections until every object of every deployment exists and its status says so. The deployments are switched off: no pod runs. Each round has a new Kubernetes, and starts with ${WARM} deployments that do not count.`,
   floor:
-    'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way as they have of one tenant (decision 0048); no API, no database, no decision, no read. With no share for others: each deployment has a tenant of its own, so that as much is under way as the roles have in all, in a Kubernetes of its own; what Berth leaves free for other tenants then costs Berth alone (beside no share: what the machine does meanwhile). On both sides the bench watches every kind.',
+    'A program repeats the writes that listener and operator sent for such a deployment, every object and every status, with other names. It uses two clients with the settings of the roles, and has as many writes in progress as the roles have for one tenant (decision 0048). It has no API and no database, and reads and decides nothing. With no share for others: each deployment has a tenant of its own, so that as many writes are in progress as the roles have for all tenants, in a separate Kubernetes. On both sides, the bench watches every kind.',
   n: DEPLOYMENTS,
   goalsFrom: 1000,
   runs: 1,

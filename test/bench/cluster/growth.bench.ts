@@ -56,9 +56,9 @@ const toldEach = (lines: ReadonlyMap<string, Line>) =>
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. increase: by how much the last step takes longer than the second one, growth: how many times as long. processor growth: the same of the processor time that all roles of Berth take. growth by the clock: the time's by itself, which no program that writes as much can keep from growing here. memory: the most that was ever resident. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while their number grows to {n}, switched off, in steps to 2, 20, 40 … 100 % over 16 connections. Each step ends when all its deployments are settled. The first deployments (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) do not count. increase: the difference between the last and the second step. growth: their ratio. processor growth: the ratio of the processor time of all roles. growth by the clock: the ratio of the times without the floor; Kubernetes alone makes it grow. memory: the maximum of the resident memory. Listener and operator run behind a proxy.`,
   floor:
-    'The same writes in the same steps, by the program of converge, with the same watches of the bench and in its process, which the requests of listener and operator pass as well: what Kubernetes itself takes longer for, the more there is in it. It fills a Kubernetes of its own, a step before each of Berth; the one that is not filled at the time is at rest.',
+    'The same writes in the same steps, by the program of converge, with the same watches. It shows how much longer Kubernetes itself takes. It fills a Kubernetes of its own, each step before the same step of Berth, while the other one is idle.',
   n: DEPLOYMENTS,
   goalsFrom: 5000,
   runs: 1,
