@@ -61,10 +61,8 @@ export interface ClusterBerth {
   /** Key of another tenant, which is made with it. */
   otherTenant(name: string): Promise<string>;
   create(body: object, apiKey?: string): Promise<Deployment>;
-  patch(id: string, body: object): Promise<Deployment>;
-  sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Asks the API for the deletion of every deployment whose name begins so; default: of all. */
-  deleteAll(prefix?: string): Promise<void>;
+  /** Asks the API for the deletion of every deployment. */
+  deleteAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -80,7 +78,7 @@ function pidIn(stateDir: string, name: BenchRole | ComponentName | 'postgres'): 
 }
 
 /** Runs a task of each item, some at a time. */
-export async function eachOf<T>(
+async function eachOf<T>(
   items: readonly T[],
   task: (item: T, index: number) => Promise<unknown>,
   atOnce = SIDE_BY_SIDE,
@@ -179,14 +177,8 @@ export async function prepareClusterBerth(
       return key;
     },
     create: (body, key = apiKey) => call<Deployment>(apiUrl(), key, 'POST', PATH, JSON.stringify(body)),
-    patch: (id, body) => call<Deployment>(apiUrl(), apiKey, 'PATCH', `${PATH}/${id}`, JSON.stringify(body)),
-    async sql<Row extends object>(text: string, values: readonly unknown[] = []) {
-      return (await database.query<Row>(text, [...values])).rows;
-    },
-    async deleteAll(prefix = '') {
-      const rows = await berth.sql<{ id: string }>('SELECT id FROM deployments WHERE starts_with(name, $1)', [
-        prefix,
-      ]);
+    async deleteAll() {
+      const { rows } = await database.query<{ id: string }>('SELECT id FROM deployments');
       for (const key of keys) await eachOf(rows, ({ id }) => remove(key, id));
     },
     async stop() {
