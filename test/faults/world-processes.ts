@@ -114,7 +114,8 @@ export class WorldProcesses {
       return { DATABASE_URL: url, BERTH_PORT: name === 'api' ? new URL(apiUrl).port : '0' };
     }
     const setting = role === 'operator' ? 'BERTH_OPERATOR_KUBECONFIG' : 'BERTH_LISTENER_KUBECONFIG';
-    const ways = { [setting]: await kubernetes.kubeconfigFor(name, settings[setting] ?? '') };
+    const kubeconfig = await kubernetes.kubeconfigFor(name, settings[setting] ?? '');
+    const ways = inClusterSettings(kubeconfig, join(prepared.stateDir, `${name}-service-account`));
     return role === 'operator' ? ways : { ...ways, BERTH_HUB_URL: await hub.urlFor(name, apiUrl) };
   }
 

@@ -132,10 +132,13 @@ export async function prepareClusterBerth(
   const pidOf = (role: BenchRole) => pidIn(stateDir, role);
   const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
     if (role === 'api') return {};
-    const setting = kubeconfigName(role);
     const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
-    if (!behindProxy) return hub;
-    return { ...hub, [setting]: await proxy.kubeconfigFor(role, kubeconfigOf(role)) };
+    const kubeconfig = behindProxy
+      ? await proxy.kubeconfigFor(role, kubeconfigOf(role))
+      : kubeconfigOf(role);
+    // An older version reads the ServiceAccount from a fixed folder.
+    if (!canRunInCluster(context.root)) return { ...hub, [kubeconfigName(role)]: kubeconfig };
+    return { ...hub, ...inClusterSettings(kubeconfig, join(stateDir, `${role}-service-account`)) };
   };
   const berth: ClusterBerth = {
     namespace,

@@ -7,7 +7,7 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readKubeconfig } from '../../../../src/cluster/kube/access/kubeconfig.ts';
+import { loadClusterAccess } from '../../../../src/cluster/kube/access/cluster-access.ts';
 import { ClientPorts, close, listen, portOf } from '../../../faults/proxies/client-port.ts';
 import { startKubernetesProxy } from '../../../faults/proxies/kubernetes-proxy.ts';
 import { selfSigned } from '../../cluster/kube/self-signed.ts';
@@ -56,8 +56,8 @@ async function unread(port: number, requests: number): Promise<net.Socket> {
 test('clients of HTTP/2 that are killed with answers on their way keep nothing open', async () => {
   const folder = await temporaryFolder();
   const proxy = await startKubernetesProxy({ folder });
-  const { cluster } = await readKubeconfig(await proxy.kubeconfigFor('killed', await talkative(folder)));
-  const port = Number(new URL(cluster.server).port);
+  const kubeconfigPath = await proxy.kubeconfigFor('killed', await talkative(folder));
+  const port = Number((await loadClusterAccess({ kubeconfigPath })).server.port);
   (await unread(port, 4)).resetAndDestroy();
   (await unread(port, 4)).destroy();
   await proxy.stop();
