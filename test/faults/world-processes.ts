@@ -1,7 +1,9 @@
 /** The processes of a world: each led through ports of its own at the proxies, told apart by its name there. */
+import { join } from 'node:path';
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { logPath } from '../cluster/processes.ts';
+import { inClusterSettings } from '../installation/in-cluster.ts';
 import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';
 import type { LastFault } from './last-fault.ts';

@@ -47,20 +47,30 @@ function clusterInfo({ cluster, ca, settings }: PluginContext): object {
   };
 }
 
+/** A problem whose message contains no output of the plugin. */
+export class PluginProblem extends Error {}
+
+/** @throws PluginProblem for a plugin that must ask the user, which a role cannot do */
+export function assertNonInteractive({ exec }: User): void {
+  if (exec?.interactiveMode === 'Always')
+    throw new PluginProblem('needs a terminal (interactiveMode: Always)');
+}
+
+/** client-node sends a request without credentials if the plugin printed none. */
+export const NO_CREDENTIAL = 'printed no ExecCredential with a token or a certificate and key';
+
 /** The error without the output of the plugin, which may contain a token. */
 export function pluginFailure({ exec }: User, error: unknown): Error {
-  const { message } = error as Error;
-  const isMissing = /not found|no such file/i.test(message);
-  const why =
-    error instanceof PluginProblem
-      ? message
-      : error instanceof SyntaxError
-        ? 'did not print JSON'
-        : isMissing
-          ? ['was not found.', exec.installHint].filter(Boolean).join(' ')
-          : 'failed; run it to see its error';
+  const why = reasonOf(error as Error, exec.installHint ?? '');
   return new Error(`failed to get credentials: the kubeconfig's exec plugin ${exec.command} ${why}`);
 }
 
-/** A problem whose message contains no output of the plugin. */
-export class PluginProblem extends Error {}
+function reasonOf(error: Error, installHint: string): string {
+  if (error instanceof PluginProblem) return error.message;
+  if (error instanceof SyntaxError) return 'did not print JSON';
+  // client-node reads fields of a status that is not there.
+  if (error instanceof TypeError) return NO_CREDENTIAL;
+  // The message is what the shell or the plugin wrote to standard error.
+  if (/not found|no such file/i.test(error.message)) return `was not found. ${installHint}`.trim();
+  return 'failed; run it to see its error';
+}

@@ -1,10 +1,16 @@
 import type http from 'node:http';
 import type https from 'node:https';
-import type { ConnectionOptions } from 'node:tls';
+import tls, { type ConnectionOptions } from 'node:tls';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import type { ClusterAccess } from '../cluster-access.ts';
 import { TokenFile } from '../token-file.ts';
-import { PluginProblem, pluginFailure, withPluginInput } from './exec-plugin.ts';
+import {
+  assertNonInteractive,
+  NO_CREDENTIAL,
+  PluginProblem,
+  pluginFailure,
+  withPluginInput,
+} from './exec-plugin.ts';
 import { type KubeconfigContext, readContext, type UserFields } from './kubeconfig-files.ts';
 import { completedCluster, problemOf } from './kubeconfig-rules.ts';
 import { OidcTokens } from './oidc-tokens.ts';
@@ -20,42 +26,75 @@ type Headers = Record<string, string | string[]>;
  */
 export async function kubeconfigAccess(files: string, contextName?: string): Promise<ClusterAccess> {
   const context = await readContext(files, contextName);
+  const fail = (problem: string) => new Error(`failed to read kubeconfig ${files}: ${problem}`);
   const problem = problemOf(context);
-  if (problem !== undefined) throw new Error(`failed to read kubeconfig ${files}: ${problem}`);
+  if (problem !== undefined) throw fail(problem);
   const cluster = completedCluster(context.cluster, context.user);
-  const credentials = new Credentials({ ...context, cluster });
+  const { ca, agent } = await staticOptions(cluster, context.user).catch((error: Error) => {
+    throw fail(error.message);
+  });
+  const credentials = new Credentials({ ...context, cluster }, ca?.toString());
+  await credentials.readTokenFile().catch((error: Error) => {
+    throw fail(error.message);
+  });
   return {
     server: new URL(cluster.server),
     namespace: context.namespace,
     headers: () => credentials.headers(),
     tls: () => credentials.tls(),
     invalidate: () => credentials.invalidate(),
-    ...(cluster.proxyUrl && { proxyAgent: await proxyAgentOf(cluster) }),
+    ...(cluster.proxyUrl && { proxyAgent: Object.assign(agent as http.Agent, { keepAlive: true }) }),
   };
+}
+
+/** The options that need no exec plugin. Like kubectl, fails at once if a certificate or key cannot be read. */
+async function staticOptions(cluster: Cluster, user: User): Promise<https.RequestOptions> {
+  const options: https.RequestOptions = {};
+  await kubeConfigOf(cluster, { ...user, exec: undefined, authProvider: undefined }).applyToHTTPSOptions(
+    options,
+  );
+  return options;
+}
+
+function kubeConfigOf(cluster: Cluster, user: User): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(cluster, user);
+  return config;
 }
 
 class Credentials {
   readonly #context: KubeconfigContext;
   readonly #tokenFile: TokenFile | undefined;
   readonly #oidc: OidcTokens | undefined;
-  #config: Promise<KubeConfig> | undefined;
+  readonly #user: User;
+  #config: KubeConfig | undefined;
   #applying: Promise<https.RequestOptions> | undefined;
 
-  constructor(context: KubeconfigContext) {
-    const { user, userFields, userFile } = context;
+  constructor(context: KubeconfigContext, ca: string | undefined) {
+    const { cluster, user, userFields, userFile, pluginSettings: settings } = context;
     this.#context = context;
     this.#tokenFile = userFields.tokenFile ? new TokenFile(userFields.tokenFile) : undefined;
     this.#oidc = user.authProvider ? new OidcTokens(user, userFile) : undefined;
+    this.#user = {
+      ...withPluginInput(user, { cluster, ca, settings }),
+      password: user.password ?? '',
+      authProvider: undefined,
+      ...(userFields.tokenFile && { token: undefined }),
+    };
+  }
+
+  /** @throws Error if the token file cannot be read */
+  async readTokenFile(): Promise<string | undefined> {
+    return this.#tokenFile?.read();
   }
 
   async headers(): Promise<Headers> {
     const { user, userFields } = this.#context;
     const { headers, auth } = await this.#options();
-    const found = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value as string]);
-    const token = (await this.#tokenFile?.read()) ?? (await this.#oidc?.idToken());
+    const token = (await this.readTokenFile()) ?? (await this.#oidc?.idToken());
     return {
       ...(user.username && auth && { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }),
-      ...Object.fromEntries(found),
+      ...lowerCase(headers),
       ...(token && { authorization: `Bearer ${token}` }),
       ...impersonation(userFields),
     };
@@ -63,7 +102,12 @@ class Credentials {
 
   async tls(): Promise<ConnectionOptions> {
     const { ca, cert, key, servername, rejectUnauthorized } = await this.#options();
-    const options: ConnectionOptions = { ca, cert, key, servername };
+    const { cluster } = this.#context;
+    // The agent for SOCKS does not pass on the address that the certificate is for.
+    const checkServerIdentity: ConnectionOptions['checkServerIdentity'] = cluster.proxyUrl
+      ? (_host, certificate) => tls.checkServerIdentity(servername ?? hostOf(cluster), certificate)
+      : undefined;
+    const options: ConnectionOptions = { ca, cert, key, servername, checkServerIdentity };
     // node:tls treats an undefined option differently from an absent option.
     const present = Object.entries(options).filter(([, value]) => value !== undefined);
     // Without a value, client-node lets NODE_TLS_REJECT_UNAUTHORIZED decide.
@@ -85,54 +129,22 @@ class Credentials {
   }
 
   async #apply(): Promise<https.RequestOptions> {
-    const { user } = this.#context;
-    this.#config ??= this.#newConfig();
-    const config = await this.#config.catch((error: unknown) => {
-      this.#config = undefined;
-      throw error;
-    });
+    const { cluster, user } = this.#context;
+    this.#config ??= kubeConfigOf(cluster, this.#user);
     const options: https.RequestOptions = { headers: {} };
     try {
-      await config.applyToHTTPSOptions(options);
-      // client-node would send the request without credentials.
+      assertNonInteractive(user);
+      await this.#config.applyToHTTPSOptions(options);
       const { authorization } = lowerCase(options.headers);
-      if (user.exec && !authorization && !(options.cert && options.key)) {
-        throw new PluginProblem('printed no ExecCredential with a token or a certificate and key');
-      }
+      if (user.exec && !authorization && !(options.cert && options.key))
+        throw new PluginProblem(NO_CREDENTIAL);
     } catch (error) {
+      // client-node caches what the plugin printed, valid or not.
+      this.invalidate();
       throw isFileError(error) || !user.exec ? error : pluginFailure(user, error);
     }
     return options;
   }
-
-  async #newConfig(): Promise<KubeConfig> {
-    const { cluster, user, pluginSettings: settings, userFields } = this.#context;
-    const { ca } = await anonymousOptions(cluster);
-    const own: User = {
-      ...withPluginInput(user, { cluster, ca: ca?.toString(), settings }),
-      password: user.password ?? '',
-      // Berth refreshes these itself. client-node drops a refresh token after its first use.
-      authProvider: undefined,
-      ...(userFields.tokenFile && { token: undefined }),
-    };
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(cluster, own);
-    return config;
-  }
-}
-
-/** The TLS options of the cluster without a user. */
-async function anonymousOptions(cluster: Cluster): Promise<https.RequestOptions> {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster, { name: '' });
-  const options: https.RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  return options;
-}
-
-async function proxyAgentOf(cluster: Cluster): Promise<http.Agent> {
-  const { agent } = await anonymousOptions(cluster);
-  return Object.assign(agent as http.Agent, { keepAlive: true });
 }
 
 function impersonation(fields: UserFields): Headers {
@@ -148,7 +160,10 @@ function impersonation(fields: UserFields): Headers {
   };
 }
 
-function lowerCase(headers: https.RequestOptions['headers']): Record<string, unknown> {
+const hostOf = ({ server }: Cluster) => new URL(server).hostname.replace(/^\[|\]$/g, '');
+
+/** Names of headers as HTTP/2 requires them. */
+function lowerCase(headers: https.RequestOptions['headers']): Headers {
   return Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
   );

@@ -96,7 +96,7 @@ async function readOne(file: string): Promise<File> {
   const config = new KubeConfig();
   let content: Content | null | undefined;
   try {
-    content = loadYaml<Content | null | undefined>(text);
+    content = text.trim() === '' ? undefined : loadYaml<Content | null | undefined>(text);
     // As kubectl, ignore invalid entries that the context does not use.
     if (content) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch {

@@ -75,10 +75,6 @@ function pluginRules(exec: NonNullable<User['exec']>): readonly Rule[] {
       Boolean(interactiveMode) && !INTERACTIVE_MODES.includes(interactiveMode),
       `the interactiveMode of its exec plugin is not one of ${INTERACTIVE_MODES.join(', ')}`,
     ],
-    [
-      interactiveMode === 'Always',
-      'its exec plugin needs a terminal (interactiveMode: Always), and Berth provides none',
-    ],
   ];
 }
 
