@@ -33,7 +33,8 @@ export async function kubeconfigAccess(files: string, contextName?: string): Pro
   const { ca, agent } = await staticOptions(cluster, context.user).catch((error: Error) => {
     throw fail(error.message);
   });
-  const credentials = new Credentials({ ...context, cluster }, ca?.toString());
+  const plugin = { cluster: context.cluster, ca: ca?.toString(), settings: context.pluginSettings };
+  const credentials = new Credentials({ ...context, cluster }, withPluginInput(context.user, plugin));
   await credentials.readTokenFile().catch((error: Error) => {
     throw fail(error.message);
   });
@@ -66,17 +67,18 @@ class Credentials {
   readonly #context: KubeconfigContext;
   readonly #tokenFile: TokenFile | undefined;
   readonly #oidc: OidcTokens | undefined;
+  /** The user as client-node gets it. */
   readonly #user: User;
   #config: KubeConfig | undefined;
   #applying: Promise<https.RequestOptions> | undefined;
 
-  constructor(context: KubeconfigContext, ca: string | undefined) {
-    const { cluster, user, userFields, userFile, pluginSettings: settings } = context;
+  constructor(context: KubeconfigContext, withPlugin: User) {
+    const { user, userFields, userFile } = context;
     this.#context = context;
     this.#tokenFile = userFields.tokenFile ? new TokenFile(userFields.tokenFile) : undefined;
     this.#oidc = user.authProvider ? new OidcTokens(user, userFile) : undefined;
     this.#user = {
-      ...withPluginInput(user, { cluster, ca, settings }),
+      ...withPlugin,
       password: user.password ?? '',
       authProvider: undefined,
       ...(userFields.tokenFile && { token: undefined }),
@@ -164,9 +166,8 @@ const hostOf = ({ server }: Cluster) => new URL(server).hostname.replace(/^\[|\]
 
 /** Names of headers as HTTP/2 requires them. */
 function lowerCase(headers: https.RequestOptions['headers']): Headers {
-  return Object.fromEntries(
-    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+  const entries = Object.entries((headers ?? {}) as Headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** A certificate or key cannot be read. */
