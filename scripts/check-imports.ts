@@ -28,9 +28,7 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
-  'cluster/kube': ['cluster/kube/access/kubeconfig', 'domain'],
-  // Credentials of a kubeconfig. Loads client-node, so it is imported dynamically (docs/decisions/0072).
-  'cluster/kube/access/kubeconfig': ['cluster/kube'],
+  'cluster/kube': ['domain'],
   'cluster/listener': ['cluster/kube', 'workloads', 'contract', 'domain'],
   'cluster/operator': ['cluster/kube', 'cluster/image-registry', 'workloads', 'contract', 'domain'],
   // A client of registries: which digest an image has.
@@ -53,14 +51,14 @@ const COMPOSITION_ROOTS: readonly string[] = ['app', 'cli', 'main.ts'];
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['hub/store'],
   'drizzle-orm': ['hub/store'],
-  // Elsewhere only its types: loading it takes 80 MiB and a second.
-  '@kubernetes/client-node': ['cluster/kube/access/kubeconfig'],
+  // Elsewhere only its types. A role in a pod does not load it (docs/decisions/0072).
+  '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
   jose: ['hub/registry'],
   'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
-  'node:https': ['outbound', 'cluster/kube', 'cluster/kube/access/kubeconfig', 'cluster/listener'],
+  'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
   'openapi-fetch': ['cli/client'],
   // Loaded only where traces are enabled.

@@ -152,13 +152,6 @@ describe('the loader of kubeconfigs', () => {
       'interactiveMode',
     ],
     [
-      'a plugin that needs a terminal',
-      { server },
-      { exec: { apiVersion: V1, command: 'x', interactiveMode: 'Always' } },
-      {},
-      'needs a terminal',
-    ],
-    [
       'a plugin of an unknown version',
       { server },
       { exec: { apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'x' } },
@@ -266,6 +259,12 @@ describe('exec plugins', () => {
     const info = JSON.parse(await readFile(path.join(folder, 'info'), 'utf8'));
     const cluster = { server, 'certificate-authority-data': 'Q0E=', config: { audience: 'a' } };
     expect(info).toEqual({ apiVersion: V1, kind: 'ExecCredential', spec: { interactive: false, cluster } });
+  });
+
+  test('fail when they must ask the user', async () => {
+    const { file } = await plugin('', { interactiveMode: 'Always' });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    await expect(access.headers()).rejects.toThrow('needs a terminal (interactiveMode: Always)');
   });
 
   test('are named with their hint when they are missing', async () => {
