@@ -6,7 +6,7 @@ import { logPath } from '../cluster/processes.ts';
 import { inClusterSettings } from '../installation/in-cluster.ts';
 import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';
-import type { LastFault } from './last-fault.ts';
+import type { LastFault } from './oracles/last-fault.ts';
 import type { HubProxy } from './proxies/hub-traffic.ts';
 import type { KubernetesProxy } from './proxies/kubernetes-traffic.ts';
 import type { PostgresProxy } from './proxies/postgres-traffic.ts';
@@ -160,7 +160,7 @@ export class WorldProcesses {
   }
 
   /** Who has ended by itself, each told once: also between two plans, and though it runs again. */
-  takeDied(): string[] {
+  takeUnexpectedExits(): string[] {
     return this.#died.splice(0);
   }
 
