@@ -1,4 +1,5 @@
 /** A whole Berth for a bench: API, listener and operator, each in a process of its own, in a namespace of its own. */
+import { join } from 'node:path';
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubectlAccess } from '../../cluster/kubectl.ts';
@@ -7,6 +8,7 @@ import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
+import { canRunInCluster, inClusterSettings } from '../../installation/in-cluster.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
 import { postgresOf } from '../api/hub.ts';
@@ -130,10 +132,11 @@ export async function prepareClusterBerth(
   const pidOf = (role: BenchRole) => pidIn(stateDir, role);
   const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
     if (role === 'api') return {};
-    const setting = kubeconfigName(role);
     const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
-    if (!behindProxy) return hub;
-    return { ...hub, [setting]: await proxy.kubeconfigFor(role, kubeconfigOf(role)) };
+    const kubeconfig = behindProxy ? await proxy.kubeconfigFor(role, kubeconfigOf(role)) : kubeconfigOf(role);
+    // An older version reads the ServiceAccount from a fixed folder.
+    if (!canRunInCluster(context.root)) return { ...hub, [kubeconfigName(role)]: kubeconfig };
+    return { ...hub, ...inClusterSettings(kubeconfig, join(stateDir, `${role}-service-account`)) };
   };
   const berth: ClusterBerth = {
     namespace,

@@ -128,11 +128,10 @@ export interface KubeClientOptions {
    * load, and 1 while another tenant writes. Tenants take turns with further writes.
    */
   maxWritesInFlight?: number;
-  /**
-   * Environment for exec plugins and for the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). This module does
-   * not read the environment of the process.
-   */
+  /** Environment with the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). */
   environment?: Readonly<Record<string, string | undefined>>;
+  /** Folder of the pod's service account. Default: the usual one. */
+  serviceAccountPath?: string;
   /** Default `auto`: HTTP/2 if the server offers it. */
   protocol?: 'auto' | 'http1';
   /**
