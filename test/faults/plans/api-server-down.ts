@@ -6,7 +6,7 @@ import type { FaultWorld } from '../world.ts';
 import {
   broken,
   change,
-  imageOf,
+  imageChange,
   isThere,
   type RunningDeployment,
   restartWithoutWaiting,
@@ -59,7 +59,7 @@ const WHEN: Readonly<Record<string, When>> = {
         },
         times: 1,
       });
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       await began.promise;
     },
   },
@@ -85,7 +85,7 @@ function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): F
       await world.quiet({ forMs: 1_500 });
       const away = Date.now();
       await begin(world, shop, () => world.kubernetes[how]());
-      const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageOf('3.0.0'));
+      const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageChange('3.0.0'));
       const created = await world.call('POST', '/v2/deployments', smallDeployment('meanwhile'));
       const refused = [patched, created].filter(({ status }) => status >= 300);
       if (refused.length > 0) return refused.map(({ status }) => broken(`a change was answered ${status}`));

@@ -9,11 +9,10 @@ import type { ActiveRule, KubernetesRequest } from '../proxies/kubernetes-traffi
 import { readRecording, SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, serving } from './checks.ts';
 import { EffectDidNotOccur } from './kill.ts';
+import { Checks, serving, untilGone } from './steps.ts';
 
 const NAME = 'shop';
-const GONE_MS = 90_000;
 /** The listener has the deletion by then, if it comes to it while the write is held. */
 const DELETED_MS = 3_000;
 const CREATIONS = /^(?:create|apply) /;
@@ -24,13 +23,6 @@ const COLLECTED_MS = 30_000;
 function creations(): Effect[] {
   const recorded = readRecording()['create'] ?? [];
   return recorded.filter(({ role, what }) => role !== 'api' && CREATIONS.test(what));
-}
-
-const isGone = async (world: FaultWorld, id: string) =>
-  (await world.call('GET', `/v2/deployments/${id}`)).status === 404 || undefined;
-
-async function untilGone(world: FaultWorld, id: string): Promise<void> {
-  await waitFor(`${id} to be gone`, () => isGone(world, id), { timeoutMs: GONE_MS, intervalMs: 100 });
 }
 
 async function resourceOf(world: FaultWorld, id: string) {

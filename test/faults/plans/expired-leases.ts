@@ -5,8 +5,8 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
 import { AS_LISTENER, callAsListener, leaseOf, post } from './late-calls.ts';
-import { isHeldBy, leaderOf, untilLeads } from './replaced-process.ts';
 import { broken, runningDeployment } from './steps.ts';
+import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 /** It looks at the lease at least every 2 s. */
 const LOOKS_MS = 6_000;

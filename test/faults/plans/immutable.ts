@@ -7,7 +7,15 @@ import type { Reason } from '../../../src/domain/conditions/conditions.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageOf, live, restartWithoutWaiting, runningDeployment, within } from './steps.ts';
+import {
+  broken,
+  change,
+  imageChange,
+  live,
+  restartWithoutWaiting,
+  runningDeployment,
+  within,
+} from './steps.ts';
 
 const TOLD_WITHIN_S = 30;
 const POD = { containers: [{ name: 'main', image: 'registry.example/stranger:1' }] };
@@ -158,7 +166,7 @@ function replacedPlan(replaced: Replaced): FaultPlan {
       await world.kill('operator');
       await replace(world, object, replaced);
       await restartWithoutWaiting(world, 'operator');
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const said = await within(TOLD_WITHIN_S, outcome, async () => {
         const { status, remote_reconciled, conditions } = (await world.call('GET', `/v2/deployments/${id}`))
           .body;
@@ -173,7 +181,7 @@ function replacedPlan(replaced: Replaced): FaultPlan {
       });
       // What was refused is not tried again: it is removed, and wanted anew.
       await world.kubectl('delete', resource.plural, object, '--ignore-not-found', '--wait=true');
-      await change(world, id, imageOf('3.0.0'));
+      await change(world, id, imageChange('3.0.0'));
       await world.ready(id);
       const after = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
       const kept = after.metadata.uid === volume.metadata.uid ? [] : [broken('it is another volume')];

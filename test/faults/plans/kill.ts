@@ -14,6 +14,7 @@ import { type Recording, SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { recordingPlans } from './recording.ts';
+import { prepared } from './steps.ts';
 
 const MOMENTS = ['before-send', 'after-send', 'after-response'] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -176,8 +177,7 @@ function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan
     says: `${workload.name}: the ${effect.role} is killed at its "${effect.what}" (${effect.occurrence}), ${SAYS[moment]}.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
-      const given = await workload.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, workload);
       const trap = armed(world, effect, moment);
       const running = workload.run(world, given);
       const ended = running.then((now) => workload.end(world, now));

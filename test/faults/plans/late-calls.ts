@@ -7,7 +7,7 @@ import type { HttpOutcome, HttpRequest } from '../proxies/http-traffic.ts';
 import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageOf, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isThere, runningDeployment, within } from './steps.ts';
 
 /** Work comes again after 60 s anyway. */
 const DELIVERED_WITHIN_S = 30;
@@ -122,7 +122,7 @@ const acknowledgedAhead: FaultPlan = {
 };
 
 async function deliversAChange(world: FaultWorld, id: string): Promise<Violation[]> {
-  await change(world, id, imageOf('2.0.0'));
+  await change(world, id, imageChange('2.0.0'));
   return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
 }
 
@@ -138,7 +138,7 @@ const lostWork: FaultPlan = {
     const { id } = await runningDeployment(world);
     const lost = world.hub.add({ match: isWorkCallOf('listener'), fault: { kind: 'lose' }, times: 1 });
     // Its present call is answered with this; the next one is what will be lost.
-    await change(world, id, imageOf('1.5.0'));
+    await change(world, id, imageChange('1.5.0'));
     await world.ready(id);
     await lost.waitTaken();
     return deliversAChange(world, id);
@@ -194,7 +194,7 @@ const handedOutToFormer: FaultPlan = {
       },
       times: 1,
     });
-    await change(world, id, imageOf('2.0.0'));
+    await change(world, id, imageChange('2.0.0'));
     await looked.waitTaken();
     return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
   },

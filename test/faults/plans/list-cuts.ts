@@ -9,16 +9,16 @@ import type {
   KubernetesFault,
   KubernetesRequest,
 } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import {
   ALL_KINDS,
   broken,
   change,
   idOf,
-  imageOf,
+  imageChange,
   isThere,
   live,
+  prepared,
   runningDeployment,
   within,
 } from './steps.ts';
@@ -45,7 +45,7 @@ const changedMeanwhile: Workload = {
     return { id: (await runningDeployment(world, ALL_KINDS)).id };
   },
   run: async (world, given) => {
-    await change(world, idOf(given), imageOf('2.0.0'));
+    await change(world, idOf(given), imageChange('2.0.0'));
     return given;
   },
   end: async (world, given) => void (await world.ready(idOf(given))),
@@ -123,8 +123,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
     says: `update: while the ${role} is away; it starts, and each stream by which it lists is ${says}, once. Healed within ${HEALED_WITHIN_S} s.`,
     like: changedMeanwhile,
     run: async (world): Promise<Violation[]> => {
-      const given = await changedMeanwhile.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, changedMeanwhile);
       const names = world.kubernetes.openWatches(role).map(watchName);
       const wanted = names.filter((each) => name === 'at-once' || !isEmpty(each));
       const ended = cutFirst(world, role, cut);

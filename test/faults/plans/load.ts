@@ -2,11 +2,9 @@
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { CLIENTS, inParallel } from './by-clients.ts';
-import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import { failingLoad } from './failing-load.ts';
-import { checkGrowth, SLACK_BYTES } from './memory-growth.ts';
-import { countPodChanges } from './pod-changes.ts';
+import { CLIENTS, checkGrowth, countPodChanges, inParallel, SLACK_BYTES } from './load-steps.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts';
 import { COLLECTING, liveUsage } from './usage.ts';
 
 const POD_EVENTS = numberFromEnvironment('FAULTS_POD_EVENTS', 10_000);

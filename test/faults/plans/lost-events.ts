@@ -5,11 +5,10 @@ import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { EffectDidNotOccur } from './kill.ts';
-import { ALL_KINDS, broken, live, runningDeployment, within } from './steps.ts';
+import { ALL_KINDS, broken, live, prepared, runningDeployment, within } from './steps.ts';
 
 const HEALED_WITHIN_S = 30;
 /** Between two lists, where nobody can wait for half an hour. */
@@ -139,8 +138,7 @@ function lostPlan(lost: Lost): FaultPlan {
     says: `${like.name}: the ${role} is never told ${says}: the event is dropped with all after it, and the watch ends with 410. Healed within ${HEALED_WITHIN_S} s.`,
     like,
     run: async (world): Promise<Violation[]> => {
-      const given = await like.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, like);
       let lostAt: number | undefined;
       const losing = loseEvent(world, lost).then(() => {
         lostAt = Date.now();

@@ -6,7 +6,7 @@ import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, imageChange, serving } from './checks.ts';
+import { Checks, imageChange, prepared, serving } from './steps.ts';
 
 /** A waiting long poll looks every 5 s, hint or none; as long again for a busy machine. */
 const BOUND_MS = 10_000;
@@ -39,8 +39,7 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
     like: workload,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
-      const given = await workload.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, workload);
       world.postgres.dropNotifications(true);
       try {
         const delivery = world.kubernetes.add({ match: isDelivery, fault: { kind: 'delay', ms: 0 } });

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopMode } from '../../cluster/postgres.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, imageChange, inTime, serving } from './checks.ts';
 import {
   CHANGES,
   commitsDeployments,
+  crashPlans,
+  idlePlan,
   likeWorkload,
+  listenPlan,
   type Moment,
   writesDeployments,
 } from './postgres-changes.ts';
-import { crashPlans } from './postgres-crash.ts';
-import { idlePlan, listenPlan } from './postgres-idle.ts';
-import { within } from './steps.ts';
+import { Checks, changeImage, imageChange, inTime, serving, within } from './steps.ts';
 import { isUnavailable, Writer } from './writing-clients.ts';
 
 const API = 'api';

@@ -8,8 +8,9 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
-import { Checks, imageChange, imageOf, serving } from './checks.ts';
-import { isHeldBy, leaderOf, replacedProcessPlans, untilLeads } from './replaced-process.ts';
+import { replacedProcessPlans } from './replaced-process.ts';
+import { Checks, imageChange, imageOf, serving } from './steps.ts';
+import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
 const HOUR_MS = 3_600_000;

@@ -6,8 +6,8 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld, RoleProcess } from '../world.ts';
-import { Checks, imageChange } from './checks.ts';
-import { isHeldBy, leaderOf } from './replaced-process.ts';
+import { Checks, imageChange, prepared } from './steps.ts';
+import { isHeldBy, leaderOf } from './takeover.ts';
 
 const EXIT_WITHIN_MS = 10_000;
 const SUCCESSOR_WITHIN_MS = 2_000;
@@ -108,8 +108,7 @@ const api: FaultPlan = {
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     const held = slowCommit(world);
     const changed = workload.run(world, given);
     await held;
@@ -133,8 +132,7 @@ const apiIdle: FaultPlan = {
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     tell(`ended after ${Math.round(await end(world.process('api'), checks))} ms`);
     await world.restart('api');
     await workload.end(world, await workload.run(world, given));
@@ -149,8 +147,7 @@ const reporting: FaultPlan = {
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     const rule = world.hub.add({
       match: (request) => hubEffect(request) === 'post reports',
       fault: { kind: 'delay', ms: UNDER_WAY_MS },

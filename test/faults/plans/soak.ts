@@ -4,7 +4,7 @@ import { QUIET_MS } from '../oracles/quiescence.ts';
 import type { AddFigure, FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts';
 import { COLLECTING, liveUsage, MIB, mib, slopeAnHour, type Usage } from './usage.ts';
 
 const SECONDS = numberFromEnvironment('FAULTS_SOAK_SECONDS', 600);

@@ -10,8 +10,17 @@ import type { KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-tr
 import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
-import { untilGone } from './paused-process.ts';
-import { broken, change, imageOf, isThere, live, runningDeployment, scaleOf, within } from './steps.ts';
+import {
+  broken,
+  change,
+  imageChange,
+  isThere,
+  live,
+  runningDeployment,
+  scaleOf,
+  untilGone,
+  within,
+} from './steps.ts';
 
 /** For so long it has nothing but the old. */
 const BLIND_MS = 5_000;
@@ -138,7 +147,7 @@ const goneUntilListed: FaultPlan = {
       fault: { kind: 'cut-watch', afterEvents: 0, how: 'end' },
       times: 1,
     });
-    await change(world, id, imageOf('2.0.0'));
+    await change(world, id, imageChange('2.0.0'));
     const late = await within(HEALED_WITHIN_S, 'the change to be there', () => isThere(world, id));
     if (late.length > 0) return late;
     return isListed && gone.taken() > 0 ? [] : [broken('no watch was answered 410')];
@@ -190,7 +199,7 @@ const changedMeanwhile = (name: string, what: string): FaultPlan => ({
   says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not named by then: it is never begun.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world);
-    const [first, second] = [imageOf('2.0.0'), imageOf('3.0.0')];
+    const [first, second] = [imageChange('2.0.0'), imageChange('3.0.0')];
     const wanted = async () =>
       JSON.stringify((await live(world, RESOURCES.ManagedDeployment, app))['spec']).includes(
         second.source_revision_config.image_uri,

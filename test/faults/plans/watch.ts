@@ -5,7 +5,7 @@ import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { listCutPlans } from './list-cuts.ts';
 import { lostEventPlans } from './lost-events.ts';
-import { broken, change, imageOf, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isThere, runningDeployment, within } from './steps.ts';
 import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
 
 const HEALED_WITHIN_S = 30;
@@ -39,7 +39,7 @@ function silentConnection(role: FaultRole): FaultPlan {
       const watches = world.kubernetes.openWatches(role);
       const from = world.process(role).log().length;
       world.kubernetes.blackhole(role);
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const noticed = await within(
         HEALED_WITHIN_S,
         `the ${role} to notice that its watches are dead`,
@@ -77,7 +77,7 @@ function silentStreams(role: FaultRole): FaultPlan {
         match: (request) => isWatch(request) && request.client === role,
         fault: { kind: 'delay', ms: 0 },
       });
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const late = await within(
         seconds,
         'the change to be there, and each watch that speaks',

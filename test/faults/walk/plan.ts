@@ -1,6 +1,6 @@
 /** The walk through the states of the specification, as a plan: it brings cluster and oracles of its own. */
 import type { FaultPlan, Violation } from '../plan.ts';
-import { numberFromEnvironment } from '../plans/checks.ts';
+import { numberFromEnvironment } from '../plans/steps.ts';
 import { runWalk, WHOLE_STEPS } from './walk.ts';
 
 const SEED = numberFromEnvironment('FAULTS_WALK_SEED', 1);
