@@ -1,13 +1,21 @@
 /** Many changes during a rollout, and two changes of one deployment at the same time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { updateDeploymentStatement } from '../../../src/hub/store/sql/deployments/update-deployment.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
-import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, imageChange, imageOf, runningDeployment, serving } from './steps.ts';
+import {
+  Checks,
+  changeImage,
+  imageChange,
+  imageOf,
+  isStatement,
+  runningDeployment,
+  serving,
+} from './steps.ts';
 
 const CHANGES = 50;
 const EVERY_MS = 100;
@@ -77,7 +85,7 @@ async function untilOneWaits(world: FaultWorld): Promise<void> {
 async function atOnce(world: FaultWorld, id: string, first: object, second: object): Promise<number[]> {
   const patch = (what: object) => world.call('PATCH', `/v2/deployments/${id}`, what);
   const written = world.postgres.add({
-    match: ({ client, sql }: SqlMessage) => client === 'api' && sql.includes('UPDATE deployments u SET'),
+    match: isStatement(updateDeploymentStatement),
     fault: { kind: 'after', run: () => untilOneWaits(world) },
     times: 1,
   });

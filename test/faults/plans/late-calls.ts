@@ -1,13 +1,14 @@
 /** Calls between listener and hub that come late, twice, or from one that is no more. */
+
 import { randomBytes } from 'node:crypto';
+import { dueWorkStatement } from '../../../src/hub/store/sql/work/due-work.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { hubEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { HttpOutcome, HttpRequest } from '../proxies/http-traffic.ts';
-import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageChange, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isStatement, isThere, runningDeployment, within } from './steps.ts';
 
 /** Work comes again after 60 s anyway. */
 const DELIVERED_WITHIN_S = 30;
@@ -182,7 +183,7 @@ const handedOutToFormer: FaultPlan = {
     const match = isWorkCallOf('listener-2');
     world.hub.add({ match, fault: { kind: 'before', run: () => handedOut }, times: 1 });
     const looked = world.postgres.add({
-      match: ({ client, sql }: SqlMessage) => client === 'api' && sql.startsWith('WITH due AS'),
+      match: isStatement(dueWorkStatement),
       fault: {
         kind: 'before',
         run: async () => {

@@ -1,4 +1,5 @@
 /** PostgreSQL faults during a change, on idle connections and on the connection of LISTEN; crashes at the same moments. */
+import { nextDueStatement } from '../../../src/hub/store/sql/work/next-due.ts';
 import { Transactions } from '../effects.ts';
 import { tablesWritten } from '../heartbeats.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -6,7 +7,7 @@ import type { SqlFault, SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, imageChange, prepared, serving } from './steps.ts';
+import { Checks, changeImage, imageChange, isStatement, prepared, serving } from './steps.ts';
 
 const API = 'api';
 
@@ -90,8 +91,8 @@ export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
   };
 }
 
-const isLook = ({ client, sql }: SqlMessage) =>
-  client === API && sql.startsWith('SELECT l.lease_epoch, extract');
+/** The query of a waiting long poll. */
+const isPoll = isStatement(nextDueStatement);
 
 export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
@@ -111,7 +112,7 @@ export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
       await run(world);
       await arming.waitTaken();
       // Right after a look of the long poll, so that its next one is far.
-      const looked = world.postgres.add({ match: isLook, fault: { kind: 'delay', ms: 0 } });
+      const looked = world.postgres.add({ match: isPoll, fault: { kind: 'delay', ms: 0 } });
       await looked.waitTaken();
       looked.remove();
       await changeImage(world, id, 'unheard');

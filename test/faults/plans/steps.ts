@@ -8,6 +8,7 @@ import { isReady } from '../../integration/harness/berth-setup.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { markForeign } from '../oracles/foreign-fields.ts';
 import type { Given, Violation, Workload } from '../plan.ts';
+import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
@@ -178,4 +179,10 @@ export async function untilGone(world: FaultWorld, id: string): Promise<void> {
 export async function deleteUntilGone(world: FaultWorld, id: string): Promise<void> {
   await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
   await untilGone(world, id);
+}
+
+/** Matches a statement of the API by its text, which the proxy records on one line. */
+export function isStatement({ text }: { readonly text: string }): (message: SqlMessage) => boolean {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return ({ client, sql }) => client === 'api' && sql === line;
 }
