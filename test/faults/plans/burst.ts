@@ -35,7 +35,7 @@ function workloadApplies(world: FaultWorld): number {
 function burst(name: string, everyMs: number): FaultPlan {
   return {
     name: `burst/${name}`,
-    says: `${CHANGES} changes of the image ${everyMs} ms apart in the middle of a rollout: the last wins, and its workload is applied at most ${MOST_APPLIES} times.`,
+    says: `${CHANGES} changes of the image ${everyMs} ms apart during a rollout: the last one wins, and the workload is applied at most ${MOST_APPLIES} times.`,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
@@ -97,7 +97,7 @@ async function atOnce(world: FaultWorld, id: string, first: object, second: obje
 
 const oneWaits: FaultPlan = {
   name: 'burst/at-once',
-  says: 'A change arrives when another one of the same deployment is written and not committed: both are taken, one after the other.',
+  says: 'A change arrives while another change of the deployment is written but not committed: both are accepted, one after the other.',
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const { id } = await runningDeployment(world);
@@ -118,7 +118,7 @@ const oneWaits: FaultPlan = {
 
 const secretsStay: FaultPlan = {
   name: 'burst/at-once/secrets',
-  says: 'A change of the image arrives when one of the secrets is written and not committed: the secrets are those of that one.',
+  says: 'A change of the image arrives while a change of the secrets is written but not committed: the new secrets are kept.',
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const { id } = await runningDeployment(world);

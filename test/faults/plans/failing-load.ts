@@ -101,7 +101,7 @@ export const failingLoad: FaultPlan = {
   alone: true,
   settings: COLLECTING,
   deadlineSeconds: 900 + FAILING * EACH_SECONDS,
-  says: `${FAILING} deployments in a crash loop that goes on (FAULTS_FAILING), now and then one of them changed to another image that fails, beside ${HEALTHY} healthy ones: p99 of ${HEALTHY * ROLLOUTS} rollouts of these at most ${MOST_SLOWER} times that beside as many that Berth has nothing to do with, memory bounded.`,
+  says: `${FAILING} deployments crash repeatedly (FAULTS_FAILING), and some are changed to another failing image, next to ${HEALTHY} healthy ones: the p99 of ${HEALTHY * ROLLOUTS} healthy rollouts is at most ${MOST_SLOWER} times that next to as many failing Deployments that Berth does not manage, and memory is bounded.`,
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const names = Array.from({ length: HEALTHY }, (_, index) => `healthy-${index}`);

@@ -57,7 +57,7 @@ const conditionsOf = async (world: FaultWorld, id: string) =>
 function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultPlan {
   return {
     name: `immutable/foreign/${resource.plural}`,
-    says: `A ${resource.kind} of another has the name before ours is made: left as it is, told as a conflict; ours is made when it is gone.`,
+    says: `A foreign ${resource.kind} has the name: it is left alone and reported as a conflict. Berth's is created when it is deleted.`,
     run: async (world): Promise<Violation[]> => {
       await world.kill('operator');
       const { id } = await world.create(smallDeployment('shop'));
@@ -154,10 +154,10 @@ async function replace(world: FaultWorld, name: string, { resource, change: alte
 
 function replacedPlan(replaced: Replaced): FaultPlan {
   const { name, says, resource, suffix, isBeside = false } = replaced;
-  const outcome = isBeside ? 'the next change comes true beside it' : 'replaced, or told as refused';
+  const outcome = isBeside ? 'the next change is applied' : 'replaced, or reported as rejected';
   return {
     name: `immutable/replaced/${name}`,
-    says: `Somebody has put a ${resource.kind} with ${says} in the place of ours, with our labels: ${outcome}; the volume stays the same.`,
+    says: `A user has replaced a ${resource.kind} by one with ${says} and Berth's labels: ${outcome}. The volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world);
       const object = `${app}${suffix}`;

@@ -126,7 +126,7 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Injection {
     await world.kill(role).then(resolve, reject);
     return true;
   };
-  /** One that is not told after all objectCounts on: this would be another moment. */
+  /** If the response does not arrive after all, the process stays alive, because this would be another moment. */
   const killWhenTold = async () => {
     const free = shut(world, role);
     const isTold = await delivered;

@@ -99,7 +99,7 @@ const EDITS: readonly Edit[] = [
 function editPlan({ what, resource, suffix, patch, value }: Edit): FaultPlan {
   return {
     name: `kubectl/edited/${resource.plural}-${what}`,
-    says: `Somebody edits a ${resource.kind} (${what}): it is put back within ${WITHIN_S} s, and the object stays the same.`,
+    says: `A user edits a ${resource.kind} (${what}): the edit is reverted within ${WITHIN_S} s, and the object is not replaced.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
@@ -136,7 +136,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   return {
     name,
     inSubset: IN_SUBSET.has(name),
-    says: `Somebody deletes a ${resource.kind} (*${suffix}): it is there again within ${WITHIN_S} s, and the volume stays the same.`,
+    says: `A user deletes a ${resource.kind} (*${suffix}): it is recreated within ${WITHIN_S} s, and the volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, ALL_KINDS);
       const object = `${shop.app}${suffix}`;
@@ -162,7 +162,7 @@ const replicas = async (world: FaultWorld, { app }: RunningDeployment) =>
 const others: readonly FaultPlan[] = [
   {
     name: 'kubectl/deleted/manageddeployments',
-    says: 'Somebody deletes the custom resource, and everything with it: it is made again, on the same volume.',
+    says: 'A user deletes the custom resource, and everything with it: it is recreated with the same volume.',
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world);
       const before = await live(world, RESOURCES.ManagedDeployment, shop.app);
@@ -183,7 +183,7 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/labelled',
-    says: 'Another manager puts labels and annotations on every object; they are kept through a change of all that runs.',
+    says: 'Another manager puts labels and annotations on every object; they are kept when all workloads change.',
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world, ALL_KINDS);
       await markForeign(world, id);
@@ -197,7 +197,7 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/under-autoscaler',
-    says: 'Somebody scales what an autoscaler scales, within its limits: left alone.',
+    says: 'A user scales a workload with an autoscaler, within its limits: the number is left alone.',
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, ALL_KINDS);
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=3');
@@ -208,7 +208,7 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/without-autoscaler',
-    says: `Somebody scales what nothing scales: put back within ${WITHIN_S} s.`,
+    says: `A user scales a workload without an autoscaler: the number is reverted within ${WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=4');
@@ -253,7 +253,7 @@ async function podsOf(world: FaultWorld, { app }: RunningDeployment): Promise<st
 function deletedSecretPlan(suffix: string): FaultPlan {
   return {
     name: `kubectl/deleted/secrets-${suffix}`,
-    says: `Somebody deletes a Secret (*-${suffix}): it is there again within ${WITHIN_S} s with what it held, and no pod is another.`,
+    says: `A user deletes a Secret (*-${suffix}): it is recreated within ${WITHIN_S} s with the same content, and no pod is replaced.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await standingWithSecrets(world);
       const name = `${shop.app}-${suffix}`;

@@ -67,7 +67,7 @@ export async function post(world: FaultWorld, id: string, path: string, batch: o
 
 const reportAgain: FaultPlan = {
   name: 'lost-response/repeated-report',
-  says: 'A report that told of a creation under way arrives a second time when all is there: answered, and taken for nothing.',
+  says: 'A report of a creation in progress arrives a second time after the creation: it is answered, and has no effect.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -79,7 +79,7 @@ const reportAgain: FaultPlan = {
 
 const reportOfFormer: FaultPlan = {
   name: 'two-of-each/listener/report-of-a-former-term',
-  says: 'Another listener has the lease, and a report of the one before it arrives: 409, and nothing is changed.',
+  says: 'Another listener has the lease. A report of the former holder arrives: 409, and nothing changes.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -107,7 +107,7 @@ export async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
 
 const acknowledgedAhead: FaultPlan = {
   name: 'two-of-each/listener/acknowledged-ahead',
-  says: 'A generation that the hub does not know (it was restored from a backup) is reported as applied: the changes that come are delivered all the same.',
+  says: 'A generation that the hub does not know, because it was restored from a backup, is reported as applied: later changes are delivered.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -134,7 +134,7 @@ const isWorkCallOf =
 
 const lostWork: FaultPlan = {
   name: 'lost-response/work',
-  says: `Work was handed out, and the answer is lost on its way: the listener has it within ${DELIVERED_WITHIN_S} s.`,
+  says: `The response with work is lost: the listener gets the work within ${DELIVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const lost = world.hub.add({ match: isWorkCallOf('listener'), fault: { kind: 'lose' }, times: 1 });
@@ -172,7 +172,7 @@ const inventoryOf =
 
 const handedOutToFormer: FaultPlan = {
   name: 'two-of-each/listener/work-of-a-former-holder',
-  says: `The listener dies while work is looked for that it waits for, and another one takes its lease, or waits for it: that one has the work within ${DELIVERED_WITHIN_S} s.`,
+  says: `The listener is killed while the hub queries its work, and another listener takes the lease or waits for it: that one gets the work within ${DELIVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const lease = await leaseOf(world);

@@ -120,7 +120,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
   const { says, ...cut } = CUTS[name];
   return {
     name: `watch/list-cut/${role}/${name}`,
-    says: `update: while the ${role} is away; it starts, and each stream by which it lists is ${says}, once. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `update: while the ${role} is stopped. It starts, and the first stream of each list is ${says}. Correct within ${HEALED_WITHIN_S} s.`,
     like: changedMeanwhile,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, changedMeanwhile);
@@ -149,7 +149,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
 /** What the stream that broke off has told of, and the list after it has not. */
 const goneMeanwhile: FaultPlan = {
   name: 'watch/list-cut/operator/gone-meanwhile',
-  says: `The operator starts; the stream of Deployments breaks off when all of them have come, and before the next list somebody deletes one: another is there within ${HEALED_WITHIN_S} s.`,
+  says: `The operator starts, and the stream of Deployments is cut after the last one. Before the next list, a user deletes one: it is recreated within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world);
     const { Deployment } = RESOURCES;

@@ -4,7 +4,7 @@ import type { FaultWorld } from '../world.ts';
 import type { Checks } from './steps.ts';
 import { MIB, mib, type Usage } from './usage.ts';
 
-/** What objectCounts after a collection: 10,000 events that were kept, of 1 KiB each, are more. */
+/** Growth of the live heap after a collection. 10,000 retained events of 1 KiB would exceed it. */
 export const SLACK_BYTES = 6 * MIB;
 /** RSS is what the heap once took before it was collected, and given back late: a bound for what runs away. */
 const MOST_RSS_BYTES = 192 * MIB;

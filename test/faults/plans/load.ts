@@ -26,7 +26,7 @@ const events: FaultPlan = {
   alone: true,
   settings: COLLECTING,
   deadlineSeconds: 600,
-  says: `${POD_EVENTS} changes of pods by ${CLIENTS} clients (FAULTS_POD_EVENTS), and as many again with an update in the middle: it is done, memory does not grow.`,
+  says: `${POD_EVENTS} changes of pods by ${CLIENTS} clients (FAULTS_POD_EVENTS), and as many again during an update: the update succeeds, and memory does not grow.`,
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const ids = await Promise.all(['one', 'two', 'three'].map((name) => serving(world, name)));

@@ -51,7 +51,7 @@ const LOST: readonly Lost[] = [
     name: 'operator/spec',
     role: 'operator',
     resource: RESOURCES.ManagedDeployment,
-    says: 'that a custom resource wants something else',
+    says: 'that the spec of a custom resource has changed',
     like: update,
     isIt: (event) => isModified(event) && (of(event).spec?.generation ?? 0) > 1,
   },
@@ -83,7 +83,7 @@ const LOST: readonly Lost[] = [
     name: 'listener/status',
     role: 'listener',
     resource: RESOURCES.ManagedDeployment,
-    says: 'what the operator has observed',
+    says: 'of the status that the operator wrote',
     like: update,
     isIt: (event) => isModified(event) && (of(event).status?.observedSpecGeneration ?? 0) > 1,
   },
@@ -135,7 +135,7 @@ function lostPlan(lost: Lost): FaultPlan {
   const { name, role, says, like } = lost;
   return {
     name: `watch/lost/${name}`,
-    says: `${like.name}: the ${role} is never told ${says}: the event is dropped with all after it, and the watch ends with 410. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `${like.name}: the ${role} gets no event ${says}: the event and all later ones are dropped, and the watch ends with 410. Correct within ${HEALED_WITHIN_S} s.`,
     like,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, like);
@@ -170,7 +170,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   const role = resource === RESOURCES.ManagedDeployment ? 'listener' : 'operator';
   return {
     name: `watch/lost/deleted-${resource.plural}`,
-    says: `Somebody deletes a ${resource.kind}; the ${role} is not told, and its watch ends with 410: it is there again within ${HEALED_WITHIN_S} s.`,
+    says: `A user deletes a ${resource.kind}. The ${role} gets no event, and its watch ends with 410: it is recreated within ${HEALED_WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
@@ -198,7 +198,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 const lostAlone: FaultPlan = {
   name: 'watch/lost-event/relisted',
-  says: `One event is dropped on a stream that objectCounts: a cache of Berth's that lists anew every ${RELIST_MS / 1000} s (else: half an hour) makes up for it within ${HEALED_WITHIN_S} s.`,
+  says: `One event is dropped on a working stream: a cache that lists every ${RELIST_MS / 1000} s (by default every half hour) is correct within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { app } = await runningDeployment(world);
     const { admin, namespace } = world;

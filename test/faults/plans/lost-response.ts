@@ -60,7 +60,7 @@ function effectPlan({ workload, effect }: Chosen): FaultPlan {
   const like = workloadNamed(workload);
   return {
     name: `lost-response/${workload}/${effectName(effect)}`,
-    says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its answer is lost.`,
+    says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its response is lost.`,
     like,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, like);
@@ -104,7 +104,7 @@ const posted: Workload = { ...created, run: async (world) => ({ id: (await postT
 const httpPlans: FaultPlan[] = [
   {
     name: 'lost-response/http/create',
-    says: 'The answer to POST /v2/deployments is lost between API and client; the client repeats it with its Idempotency-Key.',
+    says: 'The response to POST /v2/deployments is lost between API and client. The client repeats it with its Idempotency-Key.',
     like: created,
     run: async (world): Promise<Violation[]> => {
       const { id, isSame } = await postTwice(world);

@@ -35,7 +35,7 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
   return {
     name: `notify/lost/${change}`,
     inSubset: change === 'update',
-    says: `${change}: no NOTIFY reaches the API; the listener has the work within ${BOUND_MS / 1000} s, by the poll alone.`,
+    says: `${change}: no NOTIFY reaches the API; the listener gets the work within ${BOUND_MS / 1000} s, by polling alone.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
@@ -77,7 +77,7 @@ function holdCommit(world: FaultWorld): { held: Promise<void>; letGo: () => void
 function outOfOrder(hinted: boolean): FaultPlan {
   return {
     name: `notify/out-of-order/${hinted ? 'hinted' : 'polled'}`,
-    says: `A change is held before COMMIT while later ones commit and are delivered; then it is, too${hinted ? '' : ', with every NOTIFY lost'}.`,
+    says: `A change is held before COMMIT while later changes are committed and delivered; then it is delivered${hinted ? '' : ', with every NOTIFY lost'}.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const [early = '', ...late] = await Promise.all(

@@ -74,7 +74,7 @@ export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
     name: `postgres/${at}/idle`,
     ...more,
-    says: `${says}: the next read and the next write are answered as if nothing were.`,
+    says: `${says}: the next read and the next write succeed.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
@@ -98,7 +98,7 @@ export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
     name: `postgres/${at}/listen`,
     ...more,
-    says: `${says} and a change is made before it is armed again: the rescan delivers it, not the next poll.`,
+    says: `${says} and a change is made before LISTEN is active again: the rescan delivers it, not the next poll.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
@@ -147,15 +147,15 @@ const MOMENTS: Readonly<Record<string, CrashMoment>> = {
     match: () => writesDeployments,
     kind: 'after',
   },
-  'before-commit': { says: 'before it has carried out COMMIT', match: commitsDeployments, kind: 'before' },
-  'after-commit': { says: 'after it has carried out COMMIT', match: commitsDeployments, kind: 'after' },
+  'before-commit': { says: 'before it executes COMMIT', match: commitsDeployments, kind: 'before' },
+  'after-commit': { says: 'after it has executed COMMIT', match: commitsDeployments, kind: 'after' },
 };
 
 const inChanges = CHANGES.flatMap((change) =>
   Object.entries(MOMENTS).map(([at, { says, match, kind }]) =>
     likeWorkload(
       `postgres/crash/${change}/${at}`,
-      `PostgreSQL crashes and comes back ${says}`,
+      `PostgreSQL crashes and starts again ${says}`,
       change,
       (world) => ({ match, fault: { kind, run: () => crash(world) } }),
       { ownPostgres: true },
@@ -167,6 +167,6 @@ const CRASH = { at: 'crash', run: crash, ownPostgres: true };
 
 export const crashPlans: readonly FaultPlan[] = [
   ...inChanges,
-  idlePlan({ ...CRASH, says: 'PostgreSQL crashes while nothing is asked of it, and comes back' }),
-  listenPlan({ ...CRASH, says: 'PostgreSQL crashes and comes back' }),
+  idlePlan({ ...CRASH, says: 'PostgreSQL crashes while idle, and starts again' }),
+  listenPlan({ ...CRASH, says: 'PostgreSQL crashes and starts again' }),
 ];

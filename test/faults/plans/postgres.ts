@@ -35,7 +35,7 @@ const BREAKS: Readonly<Record<string, Moment>> = {
     fault: { kind: 'refuse' },
   },
   'commit-after': {
-    says: 'when COMMIT was carried out and not answered',
+    says: 'after COMMIT and before its response',
     match: commitsDeployments,
     fault: { kind: 'lose' },
   },
@@ -79,8 +79,8 @@ function underWrites(mode: StopMode | 'silent'): FaultPlan {
     ownPostgres: mode !== 'silent',
     says:
       mode === 'silent'
-        ? 'Connections to PostgreSQL stay and say nothing more while three clients write: 503 in time, nothing lost or by half.'
-        : `PostgreSQL is stopped (${mode}) and started while three clients write: 503, /readyz false, nothing lost or by half.`,
+        ? 'Connections to PostgreSQL stay open and silent while three clients write: 503 in time, and no change is lost or incomplete.'
+        : `PostgreSQL is stopped (${mode}) and started while three clients write: 503, /readyz false, and no change is lost or incomplete.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const ids = await Promise.all(['one', 'two', 'three'].map((name) => serving(world, name)));

@@ -63,7 +63,7 @@ function leader(role: 'listener' | 'operator', busy: boolean): FaultPlan {
   const workload = workloadNamed('update');
   return {
     name: `sigterm/${role}/${busy ? 'busy' : 'idle'}`,
-    says: `The ${role} gets SIGTERM ${busy ? `with its "${AT[role]}" under way` : 'with nothing to do'}: drained, lease released, exit 0 within 10 s, its successor leads within 2 s.`,
+    says: `The ${role} gets SIGTERM ${busy ? `with its "${AT[role]}" under way` : 'with nothing to do'}: it drains, releases its lease and exits with 0 within 10 s, and its successor leads within 2 s.`,
     like: workload,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
@@ -127,7 +127,7 @@ const api: FaultPlan = {
 
 const apiIdle: FaultPlan = {
   name: 'sigterm/api/idle',
-  says: 'The API gets SIGTERM with nothing to do but the listener that waits for work: exit 0 within 10 s, and its successor takes the next change.',
+  says: 'The API gets SIGTERM while only the listener waits for work: exit 0 within 10 s, and its successor accepts the next change.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
@@ -142,7 +142,7 @@ const apiIdle: FaultPlan = {
 
 const reporting: FaultPlan = {
   name: 'sigterm/listener/reporting',
-  says: 'The listener gets SIGTERM with a report under way: it is sent to its end, exit 0 within 10 s, nothing is reported twice or lost.',
+  says: 'The listener gets SIGTERM while it sends a report: the report is completed, exit 0 within 10 s, and no report is lost or repeated.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();

@@ -112,7 +112,7 @@ function stalePlan(situation: Workload, stale: Stale): FaultPlan {
   const shown = resources.length === 1 ? resources[0] : `${resources.length} kinds`;
   return {
     name: `stale-list/${situation.name}/${stale.name}`,
-    says: `${situation.name}: the ${role} is started anew, and lists ${shown} as they were before: nothing is acted on from then.`,
+    says: `${situation.name}: the ${role} restarts, and gets an old list of ${shown}: it has no effect.`,
     like: situation,
     run: async (world): Promise<Violation[]> => {
       const given: Given = await prepared(world, situation);

@@ -50,7 +50,7 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
     headers: { 'retry-after': String(RETRY_AFTER_S) },
     fits: () => true,
   },
-  forbidden: { says: '403 until the right is given again', statuses: [403], lasts: true, fits: () => true },
+  forbidden: { says: '403 until the right is granted again', statuses: [403], lasts: true, fits: () => true },
   conflict: { says: '409 three times', statuses: [409, 409, 409], fits: (used) => !isRead(used) },
 };
 
@@ -98,7 +98,7 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
   const name = `status-codes/${role}/${verb}/${kind}`;
   const like = isCommon(used) ? workload : beside(workload);
   const inARow = answers.statuses.length === ANSWERS_IN_A_ROW;
-  const others = isCommon(used) ? '' : ', while another deployment is made and READY';
+  const others = isCommon(used) ? '' : ', while another deployment is created and becomes READY';
   return {
     name,
     inSubset: IN_SUBSET.has(name),
@@ -135,7 +135,7 @@ function invalidPlan(used: Use): FaultPlan {
   };
   return {
     name: `status-codes/${role}/${verb}/invalid`,
-    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, and tried again as seldom as what is refused; another deployment is READY meanwhile, and so is this one after the next change.`,
+    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: it is reported, and retried with the backoff of rejections. Another deployment becomes READY meanwhile, and this one after the next change.`,
     run: async (world, tell): Promise<Violation[]> => {
       const given = await prepared(world, like);
       const trap = injectAnswers(world, used, answers);
@@ -161,7 +161,7 @@ const MOST_TRIES = 15;
 
 const unavailable: FaultPlan = {
   name: 'status-codes/operator/apply/lasting',
-  says: `update: "apply deployments" of the operator is answered 503 for ${UNAVAILABLE_MS / 1000} s: tried at most ${MOST_TRIES} times, and it comes about afterwards.`,
+  says: `update: "apply deployments" of the operator is answered 503 for ${UNAVAILABLE_MS / 1000} s: at most ${MOST_TRIES} attempts, and success afterwards.`,
   run: async (world, tell): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const refused = world.kubernetes.add({

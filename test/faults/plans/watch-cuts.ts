@@ -133,7 +133,7 @@ function cutPlan(how: Cut): FaultPlan {
   return {
     name: `watch/cut/${how}`,
     inSubset: IN_SUBSET.has(`watch/cut/${how}`),
-    says: `update: the first event on each watch of operator and listener, one of each kind, is ${CUTS[how]}. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `update: the first event on each watch of operator and listener, is ${CUTS[how]}. Correct within ${HEALED_WITHIN_S} s.`,
     like: changed,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, changed);

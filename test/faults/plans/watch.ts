@@ -33,7 +33,7 @@ const kindOf = ({ resource }: KubernetesRequest) =>
 function silentConnection(role: FaultRole): FaultPlan {
   return {
     name: `watch/blackhole/${role}`,
-    says: `Nothing passes between the ${role} and the API server, and no connection ends: noticed within ${HEALED_WITHIN_S} s for each watch, and healed as soon after its return.`,
+    says: `No byte passes between the ${role} and the API server, and no connection ends: each watch notices it within ${HEALED_WITHIN_S} s, and is correct ${HEALED_WITHIN_S} s after the end of the fault.`,
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world);
       const watches = world.kubernetes.openWatches(role);
@@ -62,7 +62,7 @@ function silentStreams(role: FaultRole): FaultPlan {
   const seconds = SILENCE_NOTICED_WITHIN_S + HEALED_WITHIN_S;
   return {
     name: `watch/silent-streams/${role}`,
-    says: `Every open watch of the ${role} says nothing more, bookmarks included, on a connection that works: healed within ${seconds} s.`,
+    says: `Every open watch of the ${role} delivers nothing, not even bookmarks, on a connection that works: correct within ${seconds} s.`,
     deadlineSeconds: 240,
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world);

@@ -12,7 +12,7 @@ const DEADLINE_SECONDS = 3600;
 
 export const walkPlan: FaultPlan = {
   name: 'walk',
-  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, of seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} lanes side by side, each a sequence of ${Math.ceil(STEPS / LANES)}: each is refused without a trace, or brought about.`,
+  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, with seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} parallel lanes of ${Math.ceil(STEPS / LANES)}: each is rejected without an effect, or applied.`,
   alone: true,
   apart: true,
   deadlineSeconds: DEADLINE_SECONDS,
