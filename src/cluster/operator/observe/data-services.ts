@@ -1,7 +1,7 @@
 import { LABELS } from '../../../contract/resource/names.ts';
+import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
-import { quantityInBillionths } from '../../kube/client/quantity.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
 import { hasEnded } from '../pods/pod-trouble.ts';
 import { isSettled, stateOf } from '../pods/workload-state.ts';
@@ -140,14 +140,14 @@ export function requestedOf(claim: object): string {
 
 /** Whether the first Kubernetes quantity is larger; false if one of them is invalid. */
 export function isLarger(size: string, other: string): boolean {
-  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
-  return left !== undefined && right !== undefined && left > right;
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== null && right !== null && left > right;
 }
 
 /** Whether two Kubernetes quantities are equal; false if one of them is invalid. */
 export function isSameSize(size: string, other: string): boolean {
-  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
-  return left !== undefined && left === right;
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== null && left === right;
 }
 
 /** Whether a live Deployment of a component requests pods. */
