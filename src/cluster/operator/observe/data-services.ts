@@ -2,8 +2,8 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
-import { hasEnded } from '../pods/pod-trouble.ts';
 import { isSettled, stateOf } from '../pods/workload-state.ts';
 
 /** State of the database or the cache. */
@@ -76,11 +76,6 @@ export function databaseState(observed: Observed): ServiceState {
 export function cacheState(observed: Observed): ServiceState {
   const { resource } = observed;
   return resource.spec.cache.external ? EXTERNAL : serviceState(observed, 'Deployment', cacheName(resource));
-}
-
-/** Whether database and cache are ready. */
-export function dataServicesReady(observed: Observed): boolean {
-  return databaseState(observed).ready && cacheState(observed).ready;
 }
 
 type Named = Pick<ChildObject, 'kind' | 'metadata'>;

@@ -1,6 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import type { Observed, ObservedContainer, ObservedPod } from '../observed.ts';
 import { CRASH_LOOP_RESTARTS } from '../rollout/failure-rules.ts';
 import {
@@ -8,7 +9,6 @@ import {
   containerTrouble,
   endedByInit,
   endedByNode,
-  hasEnded,
   isOfTemplate,
   isReadyPod,
   lastChangeOf,

@@ -1,6 +1,7 @@
 import type { ExplainFacts, RevisionName } from '../../../domain/conditions/explain-facts.ts';
 import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
+import { isOff } from '../../../domain/resource-spec/effective-spec.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import { fromStored, type Stored } from '../core/stored-failure.ts';
@@ -97,7 +98,7 @@ export async function readExplainFacts(
       inPlaceFailure: self?.in_place_failure ? fromStored<ReportedFailure>(self.in_place_failure) : null,
       symptoms: (self?.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
       unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
-      switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
+      switchedOff: isOff(deployment.sourceConfig.resource_spec ?? {}),
     },
     listener,
     active: nameOf(related, 'active'),
