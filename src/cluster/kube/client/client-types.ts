@@ -31,7 +31,6 @@ export interface DeleteOptions extends CallOptions {
   uid?: string;
   resourceVersion?: string;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  gracePeriodSeconds?: number;
   dryRun?: boolean;
 }
 
@@ -181,12 +180,6 @@ export interface KubeClient {
   replaceStatus<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   /** JSON merge patch (RFC 7396); `subresource` for status or scale. */
   patch<T extends KubeObject = UntypedObject>(
-    resource: Resource,
-    at: ObjectName,
-    patch: object,
-    options?: WriteOptions,
-  ): Promise<T>;
-  patchStatus<T extends KubeObject = UntypedObject>(
     resource: Resource,
     at: ObjectName,
     patch: object,

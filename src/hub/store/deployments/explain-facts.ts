@@ -1,6 +1,7 @@
 import type { ExplainFacts, RevisionName } from '../../../domain/conditions/explain-facts.ts';
 import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
+import { isOff } from '../../../domain/resource-spec/effective-spec.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, desc, eq, sql } from '../core/drizzle.ts';
 import { events } from '../core/schema.ts';
@@ -74,7 +75,7 @@ export async function readExplainFacts(
       inPlaceFailure: self?.inPlaceFailure ? fromStored<ReportedFailure>(self.inPlaceFailure) : null,
       symptoms: (self?.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
       unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
-      switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
+      switchedOff: isOff(deployment.sourceConfig.resource_spec ?? {}),
     },
     listener,
     active: nameOf(related, 'active'),
