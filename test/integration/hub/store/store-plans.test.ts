@@ -43,7 +43,8 @@ const BY_INDEX: ReadonlySet<string> = new Set([
 /** Statements that read a whole table, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   count_deployments: 'Fleet metrics count all deployments, at most once for each collection.',
-  requeue_pull_secrets: 'An administrator replaces the key of the registry, so each deployment with a repository gets new credentials.',
+  requeue_pull_secrets:
+    'An administrator replaces the key of the registry, so each deployment with a repository gets new credentials.',
   requeue_old_builds: 'The hourly housekeeping finds all unfinished builds. They have no index.',
   resync_projects: 'An administrator sends all tracing projects again.',
 };
