@@ -86,7 +86,12 @@ function crashing(world: FaultWorld, load: FailingPods): () => Promise<boolean> 
     }));
     const at = { namespace: world.namespace, name: metadata.name };
     try {
-      await world.admin.patchStatus(RESOURCES.Pod, at, { status: { containerStatuses } });
+      await world.admin.patch(
+        RESOURCES.Pod,
+        at,
+        { status: { containerStatuses } },
+        { subresource: 'status' },
+      );
       return true;
     } catch (error) {
       // Another revision has come meanwhile.

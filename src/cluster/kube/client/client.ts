@@ -30,6 +30,7 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     server: access.server,
     tls: () => access.tls(),
     protocol: options.protocol ?? 'auto',
+    proxyAgent: access.proxyAgent,
     pingIntervalMs: options.pingIntervalMs,
     pingTimeoutMs: options.pingTimeoutMs,
   });
