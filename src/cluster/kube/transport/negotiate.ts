@@ -65,7 +65,7 @@ class NegotiatingTransport implements Transport {
   }
 }
 
-/** Fails with NoHttp2, or with a `network` KubeError whose `notProcessed` is true. */
+/** Fails with NoHttp2, or with a `network` KubeError. */
 async function connectHttp2({ server, tls: tlsSource }: NegotiatingOptions): Promise<TLSSocket> {
   const material = await tlsSource();
   return new Promise((resolve, reject) => {
