@@ -78,7 +78,7 @@ export interface OperatorOptions {
 
 /** Reconciles mostly wait for the API server, so many run at once, and a few busy tenants leave workers free for others. */
 export const RECONCILE_WORKERS = 32;
-/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0048). */
+/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0069). */
 export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
@@ -173,8 +173,8 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
     // A tenant with a thousand resources must not delay other tenants.
-    groupOf: (key) => caches.tenantOf(key),
-    maxOfGroup: MAX_RECONCILES_OF_TENANT,
+    tenantOf: (key) => caches.tenantOf(key),
+    perTenant: MAX_RECONCILES_OF_TENANT,
     held: true,
     clock,
   });
@@ -186,7 +186,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     clock,
     important: IMPORTANT_EVENTS,
   });
-  caches.onChange((key, cause) => queue.add(key, { ahead: cause === 'asked' }));
+  caches.onChange((key) => queue.add(key));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
   const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
   hooks?.onTerm?.({

@@ -1,6 +1,6 @@
 import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
-import type { KnownRoom } from '../../../domain/scheduling/known-room.ts';
 import type { Transaction } from '../core/database.ts';
+import type { KnownRoom } from './known-room.ts';
 
 /** Locks the tenant. Foreign keys to the tenant do not wait for this lock. */
 const LOCK = 'SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
-import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentTenant, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 
@@ -152,7 +152,7 @@ test('a failure to send an event is not passed to the caller', async () => {
 test('events are sent on behalf of no tenant, so that no tenant waits for the writes of another', async () => {
   const groups: string[] = [];
   const create = async <T>(sent: T): Promise<T> => {
-    groups.push(currentGroup());
+    groups.push(currentTenant());
     return sent;
   };
   const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };
