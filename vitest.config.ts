@@ -8,7 +8,10 @@ import { defineConfig } from 'vitest/config';
  * Files run side by side; each makes its own database and its own namespaces.
  */
 
-/** Vitest puts projects with as many workers into one pool: pure tests run while those of the cluster wait for it. */
+/**
+ * Vitest runs projects with the same number of workers in one pool: unit tests run while tests of the cluster wait. The
+ * order is faults, fuzz, integration, unit, so that short files fill the end.
+ */
 const maxWorkers = 3;
 
 export default defineConfig({
@@ -42,8 +45,9 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           globalSetup: ['test/integration/harness/cluster.ts'],
-          // A plan mostly waits for leases, and for its place: with two worlds half of two processors was at rest.
-          maxConcurrency: 3,
+          // A plan mostly waits for leases. Other files run beside the plans.
+          maxConcurrency: 2,
+          maxWorkers,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

@@ -5,12 +5,11 @@
  */
 import { cpus } from 'node:os';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/choice.ts';
 import { readRun, withLater } from '../test/faults/finished-run.ts';
 import { GUARDS } from '../test/faults/guards/guards.ts';
 import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
 import { writeGuards } from '../test/faults/guards/table.ts';
-import { type FaultPlan, PLAN_KINDS, type Verdict } from '../test/faults/plan.ts';
+import { type FaultPlan, kindOf, PLAN_KINDS, type Verdict } from '../test/faults/plan.ts';
 import { allPlans } from '../test/faults/plans.ts';
 import {
   beneath,
@@ -22,6 +21,7 @@ import {
   writeResults,
 } from '../test/faults/results.ts';
 import { type RunResult, record, runPlans } from '../test/faults/run.ts';
+import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/select-plans.ts';
 
 const HELP = `usage: npm run faults -- [OPTION …]
 Runs fault plans on a separate Kubernetes control plane and PostgreSQL, and checks the oracles O1 to O8 after each
@@ -33,7 +33,7 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
   --only KIND          plans of this kind; may be given several times: ${PLAN_KINDS.join(', ')}
   --subset             those that npm test runs
   --budget SECONDS     from when cluster and PostgreSQL run: begin no plan after that, nor one with a deadline of its own
-                       (walk, soak, crowd, api-server-down, two-of-each and others that may take minutes) above what is
+                       (walk, soak, load, api-server-down, two-of-each and others that may take minutes) above what is
                        left. Omitted plans are listed. Plans that have started run to their end. The order is
                        mixed, by --seed
   --seed N             of the order under --budget; default 1
@@ -95,8 +95,8 @@ function parse(args: string[]) {
 type Values = ReturnType<typeof parse>['values'];
 
 function list(plans: readonly FaultPlan[], json: boolean): void {
-  for (const { name, kind, says } of plans)
-    console.log(json ? JSON.stringify({ name, kind, says }) : `${name}\n    ${says}`);
+  for (const { name, says } of plans)
+    console.log(json ? JSON.stringify({ name, kind: kindOf({ name }), says }) : `${name}\n    ${says}`);
   if (!json) console.log(`plans: ${plans.length}`);
 }
 

@@ -16,7 +16,7 @@ export const PLAN_KINDS = [
   'burst',
   'kubectl',
   'immutable',
-  'crowd',
+  'load',
   'sigterm',
   'walk',
   'soak',
@@ -49,16 +49,18 @@ export interface Workload {
   readonly name: string;
   /** Brings about the situation in which it begins; no fault yet. */
   prepare(world: FaultWorld): Promise<Given>;
-  /** The change itself, as a client makes it that insists until it is answered (insist.ts). */
+  /** The change itself, as a client makes it that insists until it is answered (callUntilAnswered.ts). */
   run(world: FaultWorld, given: Given): Promise<Given>;
   /** Resolves when it has come to its end. */
   end(world: FaultWorld, given: Given): Promise<void>;
 }
 
+/** The kind of a plan is the first part of its name. */
+export const kindOf = ({ name }: Pick<FaultPlan, 'name'>) => name.split('/')[0] as PlanKind;
+
 export interface FaultPlan {
-  /** Unique, kebab-case, told by `--list`: `kill/update/apply-deployment-3/after-send`. */
+  /** Unique, kebab-case, its kind first: `kill/update/apply-deployment-3/after-send`. */
   readonly name: string;
-  readonly kind: PlanKind;
   /** One sentence: which fault, where, and what is looked at. */
   readonly says: string;
   /** Part of the subset that `npm test` runs (together at most 5 minutes). */
@@ -72,7 +74,7 @@ export interface FaultPlan {
   /** Where a fault may make more creations or deletions than its fault-free run has: says why. O2 is then as without `like`. */
   readonly countsDiffer?: string;
   /** Kinds of what changes of the plan itself take away and bring back (O2). */
-  readonly remakes?: readonly string[];
+  readonly recreates?: readonly string[];
   /** Where a fault is noticed late by design (plans.ts): the bound of O1, from the last fault on; default 30. */
   readonly convergesWithinSeconds?: number;
   /** Until it is broken as hanging; default 180. */
@@ -88,11 +90,11 @@ export interface FaultPlan {
   /** Needs processes or a cluster of its own, so that nothing else may run beside it. Default: false. */
   readonly alone?: boolean;
   /** Brings about the situation and the fault, and awaits its end; general oracles are looked at by the runner after it. */
-  run(world: FaultWorld, tell: TellFigure): Promise<readonly Violation[]>;
+  run(world: FaultWorld, tell: AddFigure): Promise<readonly Violation[]>;
 }
 
 /** Takes a line of what was measured: it is told with the verdict, and stands in docs/reliability.md. */
-export type TellFigure = (line: string) => void;
+export type AddFigure = (line: string) => void;
 
 export interface Verdict {
   readonly plan: string;

@@ -1,30 +1,31 @@
 /** Every plan, by kind in the order of the matrix. */
-import { killPlans } from './kill-plans.ts';
-import type { FaultPlan, PlanKind } from './plan.ts';
+
+import { type FaultPlan, kindOf, PLAN_KINDS, type PlanKind } from './plan.ts';
 import { apiServerDownPlans } from './plans/api-server-down.ts';
-import { asleepPlans } from './plans/asleep.ts';
-import { atOncePlans } from './plans/at-once.ts';
 import { burstPlans } from './plans/burst.ts';
-import { crowdPlans } from './plans/crowd.ts';
+import { concurrentChangePlans } from './plans/concurrent-changes.ts';
 import { deletionPlans } from './plans/deletion.ts';
-import { formerTermPlans } from './plans/former-terms.ts';
-import { hubOrderPlans } from './plans/hub-order.ts';
+import { expiredLeasePlans } from './plans/expired-leases.ts';
 import { immutablePlans } from './plans/immutable.ts';
+import { killPlans } from './plans/kill.ts';
 import { kubectlPlans } from './plans/kubectl.ts';
-import { lastingPlans } from './plans/lasting.ts';
+import { lateCallPlans } from './plans/late-calls.ts';
+import { loadPlans } from './plans/load.ts';
 import { lostResponsePlans } from './plans/lost-response.ts';
 import { notifyPlans } from './plans/notify.ts';
-import { oldSightPlans } from './plans/old-sight.ts';
+import { pausedProcessPlans } from './plans/paused-process.ts';
 import { postgresPlans } from './plans/postgres.ts';
+import { repeatedErrorPlans } from './plans/repeated-errors.ts';
+import { secondProcessPlans } from './plans/second-process.ts';
 import { sigtermPlans } from './plans/sigterm.ts';
 import { soakPlans } from './plans/soak.ts';
 import { staleListPlans } from './plans/stale-list.ts';
-import { stalledPlans } from './plans/stalled.ts';
+import { staleViewPlans } from './plans/stale-view.ts';
+import { stalledProcessPlans } from './plans/stalled-process.ts';
 import { statusCodePlans } from './plans/status-codes.ts';
-import { twoOfEachPlans } from './plans/two-of-each.ts';
 import { watchPlans } from './plans/watch.ts';
 import { readRecording } from './record.ts';
-import { walkPlan } from './walk-plan.ts';
+import { walkPlan } from './walk/plan.ts';
 
 /** Where it is quiet for a minute after the fault, once a kind. What is tried again is tried each minute at least. */
 const LONG_QUIET_SECONDS = 60;
@@ -39,11 +40,11 @@ const LONG_QUIET: Readonly<Record<Exclude<PlanKind, 'walk'>, string>> = {
   postgres: 'postgres/under-writes/silent',
   notify: 'notify/out-of-order/polled',
   'two-of-each': 'two-of-each/listener/update/post-reports',
-  deletion: 'deletion/same-name/over-and-over',
+  deletion: 'deletion/same-name/repeated',
   burst: 'burst/steady',
   kubectl: 'kubectl/deleted/manageddeployments',
-  immutable: 'immutable/stranger/services',
-  crowd: 'crowd/pod-events',
+  immutable: 'immutable/foreign/services',
+  load: 'load/pod-events',
   sigterm: 'sigterm/operator/busy',
   soak: 'soak/watch-cuts',
 };
@@ -70,26 +71,27 @@ export function allPlans(): FaultPlan[] {
     ...statusCodePlans,
     ...postgresPlans,
     ...notifyPlans,
-    ...twoOfEachPlans,
+    ...secondProcessPlans,
     ...deletionPlans,
     ...burstPlans,
-    ...atOncePlans,
+    ...concurrentChangePlans,
     ...kubectlPlans,
     ...immutablePlans,
-    ...crowdPlans,
+    ...loadPlans,
     ...sigtermPlans,
-    ...asleepPlans,
-    ...stalledPlans,
-    ...oldSightPlans,
-    ...hubOrderPlans,
-    ...formerTermPlans,
-    ...lastingPlans,
+    ...pausedProcessPlans,
+    ...stalledProcessPlans,
+    ...staleViewPlans,
+    ...lateCallPlans,
+    ...expiredLeasePlans,
+    ...repeatedErrorPlans,
     walkPlan,
     ...soakPlans,
   ];
   const names = new Set<string>();
   for (const { name } of plans) {
     if (names.has(name)) throw new Error(`two plans are called ${name}`);
+    if (!PLAN_KINDS.includes(kindOf({ name }))) throw new Error(`${name} does not begin with a kind`);
     names.add(name);
   }
   return withLongQuiet(plans).map((plan) =>
@@ -99,7 +101,7 @@ export function allPlans(): FaultPlan[] {
 
 function withLongQuiet(plans: readonly FaultPlan[]): FaultPlan[] {
   for (const [kind, name] of Object.entries(LONG_QUIET))
-    if (!plans.some((plan) => plan.name === name && plan.kind === kind))
+    if (!plans.some((plan) => plan.name === name && kindOf(plan) === kind))
       throw new Error(`there is no plan ${name} of the kind ${kind}`);
   const longest = new Set(Object.values(LONG_QUIET));
   return plans.map((plan) => (longest.has(plan.name) ? { ...plan, quietSeconds: LONG_QUIET_SECONDS } : plan));

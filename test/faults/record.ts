@@ -13,13 +13,26 @@ export const SETTLED_MS = 1_500;
 /** Effects by the workload's name. */
 export type Recording = Readonly<Record<string, readonly Effect[]>>;
 
-/** What is committed; renewed by `npm run faults -- --record`. */
+/** An effect as the file has it: `operator apply services shop-x`, with `#2` for its second occurrence. */
+const LINE = /^(api|listener|operator) (.*?)(?: #(\d+))?$/;
+
+function parseEffect(line: string): Effect {
+  const [, role, what, occurrence = 1] = LINE.exec(line) ?? [];
+  if (role === undefined || what === undefined) throw new Error(`${PATH}: "${line}" is not an effect`);
+  return { role: role as FaultRole, what, occurrence: Number(occurrence) };
+}
+
+/** The committed recording, which `npm run faults -- --record` renews. */
 export function readRecording(): Recording {
-  return JSON.parse(readFileSync(PATH, 'utf8')) as Recording;
+  const lines = JSON.parse(readFileSync(PATH, 'utf8')) as Record<string, string[]>;
+  return Object.fromEntries(Object.entries(lines).map(([workload, all]) => [workload, all.map(parseEffect)]));
 }
 
 export function writeRecording(recording: Recording): void {
-  writeFileSync(PATH, `${JSON.stringify(recording, null, 2)}\n`);
+  const lineOf = ({ role, what, occurrence }: Effect) =>
+    `${role} ${what}${occurrence === 1 ? '' : ` #${occurrence}`}`;
+  const lines = Object.entries(recording).map(([workload, all]) => [workload, all.map(lineOf)]);
+  writeFileSync(PATH, `${JSON.stringify(Object.fromEntries(lines), null, 2)}\n`);
 }
 
 /** Effects at the proxies since `from` (milliseconds since the epoch), in their order. */

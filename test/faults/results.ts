@@ -4,8 +4,8 @@ import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkoutCommit } from '../checkout-commit.ts';
-import { convergedSeconds } from './convergence.ts';
-import { type FaultPlan, PLAN_KINDS, type Verdict, type Violation } from './plan.ts';
+import { convergedSeconds } from './oracles/convergence.ts';
+import { type FaultPlan, kindOf, PLAN_KINDS, type Verdict, type Violation } from './plan.ts';
 import type { RunResult } from './run.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
@@ -96,7 +96,7 @@ export function summary(result: RunResult): string[] {
 
 function table({ verdicts }: RunResult, plans: readonly FaultPlan[]): string[] {
   const rows = PLAN_KINDS.flatMap((kind) => {
-    const ofKind = plans.filter((plan) => plan.kind === kind);
+    const ofKind = plans.filter((plan) => kindOf(plan) === kind);
     if (ofKind.length === 0) return [];
     const played = verdicts.filter((verdict) => verdict.kind === kind);
     const held = played.filter((verdict) => verdict.held).length;

@@ -1,11 +1,11 @@
 /** The fault plans of a run: which, in which order, how many at once, within which time. */
 import { startCluster } from '../cluster/cluster.ts';
 import { startPostgres } from '../cluster/postgres.ts';
-import { fits } from './choice.ts';
 import type { FaultPlan, Verdict } from './plan.ts';
 import { Progress } from './progress.ts';
 import { readRecording, recordWorkload, writeRecording } from './record.ts';
 import { Runner } from './runner.ts';
+import { fits } from './select-plans.ts';
 import { type RunParts, startWorld } from './start-world.ts';
 import { WORKLOADS } from './workloads.ts';
 

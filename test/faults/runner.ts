@@ -1,13 +1,20 @@
 /** Runs plans in worlds that they share one after the other, and looks at the oracles after each. */
 import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
-import { watchGoingBack } from './going-back.ts';
-import { EffectNotMet } from './kill-plans.ts';
-import { Lives } from './lives.ts';
-import type { Reference } from './oracles.ts';
-import type { FaultPlan, TellFigure, Verdict, Violation, Workload } from './plan.ts';
-import { asNew, brokenOff, deadlineOf, playOnce, referenceFrom, type Stage } from './play.ts';
+import { reasonOf, within } from './deadline.ts';
+import { ObjectCounts } from './oracles/object-counts.ts';
+import type { Reference } from './oracles/oracles.ts';
+import { watchRegressions } from './oracles/regressions.ts';
+import {
+  type AddFigure,
+  type FaultPlan,
+  kindOf,
+  type Verdict,
+  type Violation,
+  type Workload,
+} from './plan.ts';
+import { EffectDidNotOccur } from './plans/kill.ts';
+import { asNew, brokenOff, deadlineOf, playOnce, referenceFrom, type Stage } from './run-plan.ts';
 import { type RunParts, startWorld } from './start-world.ts';
-import { reasonOf, within } from './within.ts';
 import type { OwnedWorld } from './world.ts';
 
 /** Runs of a plan that waits for an effect. */
@@ -30,7 +37,7 @@ const NO_WORLD = new Proxy({} as OwnedWorld, {
   },
 });
 
-const playApart = (plan: FaultPlan, tell: TellFigure) =>
+const playApart = (plan: FaultPlan, tell: AddFigure) =>
   within(deadlineOf(plan), 'the plan', plan.run(NO_WORLD, tell));
 
 type WorldNeeds = Pick<FaultPlan, 'settings' | 'ownPostgres'>;
@@ -81,7 +88,7 @@ export class Runner {
     let place: Place | undefined;
     const violations: Violation[] = [];
     const figures: string[] = [];
-    const tell: TellFigure = (line) => void figures.push(line);
+    const tell: AddFigure = (line) => void figures.push(line);
     try {
       if (plan.apart === true) violations.push(...(await playApart(plan, tell)));
       else {
@@ -92,19 +99,25 @@ export class Runner {
       violations.push(brokenOff(error, place?.world));
     }
     if (place !== undefined) await this.#giveBack(place, violations);
-    const { name, kind } = plan;
     const seconds = Math.round((Date.now() - begun) / 100) / 10;
-    return { plan: name, kind, held: violations.length === 0, violations, figures, seconds };
+    return {
+      plan: plan.name,
+      kind: kindOf(plan),
+      held: violations.length === 0,
+      violations,
+      figures,
+      seconds,
+    };
   }
 
   /** Again where the workload went by without the effect that the fault waits for. */
-  async #play(plan: FaultPlan, place: Place, tell: TellFigure): Promise<readonly Violation[]> {
+  async #play(plan: FaultPlan, place: Place, tell: AddFigure): Promise<readonly Violation[]> {
     const reference = plan.like === undefined ? undefined : await this.#referenceOf(plan.like, place);
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await playOnce(plan, place, { reference, tell });
       } catch (error) {
-        if (!(error instanceof EffectNotMet) || attempt === ATTEMPTS) throw error;
+        if (!(error instanceof EffectDidNotOccur) || attempt === ATTEMPTS) throw error;
         await place.world.reset();
       }
     }
@@ -131,8 +144,14 @@ export class Runner {
     let world: OwnedWorld | undefined;
     try {
       world = await this.#newWorld(plan, server);
-      const goingBack = await watchGoingBack(world);
-      const place: Place = { sort, world, server, goingBack, lives: await Lives.start(world) };
+      const regressions = await watchRegressions(world);
+      const place: Place = {
+        sort,
+        world,
+        server,
+        regressions,
+        objectCounts: await ObjectCounts.start(world),
+      };
       this.#places.add(place);
       return place;
     } catch (error) {
@@ -166,10 +185,10 @@ export class Runner {
   async #end(place: Place): Promise<void> {
     // Ended once, also when the run stops while a plan gives it back.
     if (!this.#places.delete(place)) return;
-    const { goingBack, lives, world, server } = place;
+    const { regressions, objectCounts, world, server } = place;
     const parts: [what: string, stop: () => Promise<void> | undefined][] = [
-      ['the watch of what goes back', () => goingBack.stop()],
-      ['the watches of lives', () => lives.stop()],
+      ['the watch of what goes back', () => regressions.stop()],
+      ['the watches of lives', () => objectCounts.stop()],
       ['the world', () => world.stop()],
       ['its PostgreSQL', () => server?.stop()],
     ];

@@ -5,12 +5,12 @@ import type { KubectlAccess } from '../cluster/kubectl.ts';
 import { freePorts } from '../cluster/ports.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import { prepareBerth } from '../integration/harness/berth-setup.ts';
-import { LastFault } from './last-fault.ts';
+import { LastFault } from './oracles/last-fault.ts';
 import { startHubProxy } from './proxies/hub-proxy.ts';
 import { startKubernetesProxy } from './proxies/kubernetes-proxy.ts';
 import { startPostgresProxy } from './proxies/postgres-proxy.ts';
+import { World } from './running-world.ts';
 import { tracked } from './tracked-rules.ts';
-import { World } from './whole-world.ts';
 import type { OwnedWorld } from './world.ts';
 
 export interface RunParts {

@@ -1,4 +1,4 @@
-import { type AnyRule, type LastFault, noted } from './last-fault.ts';
+import { type AnyRule, type LastFault, noted } from './oracles/last-fault.ts';
 import type { ActiveRule } from './proxies/kubernetes-traffic.ts';
 
 interface Faulty<R> {
@@ -10,7 +10,7 @@ interface Faulty<R> {
 export interface Tracked<P> {
   readonly proxy: P;
   /** Removes every rule and ends cuts and blackholes. */
-  takeBack(): void;
+  removeRules(): void;
 }
 
 /** What is done to every connection at once. */
@@ -44,7 +44,7 @@ export function tracked<R extends AnyRule, P extends Faulty<R>>(
   });
   return {
     proxy: noting,
-    takeBack: () => {
+    removeRules: () => {
       for (const rule of rules) rule.remove();
       rules = [];
       proxy.open();

@@ -1,9 +1,9 @@
 /** The changes that faults are tried on: create, update, rollback, delete, autoscaler on and off, storage grown. */
 import { waitFor } from '../cluster/wait.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
-import { markForeign } from './foreign-marks.ts';
-import { insistOk } from './insist.ts';
+import { markForeign } from './oracles/foreign-fields.ts';
 import type { Given, Workload } from './plan.ts';
+import { callUntilSuccess } from './retrying-client.ts';
 import type { FaultWorld } from './world.ts';
 
 const NAME = 'shop';
@@ -36,7 +36,7 @@ async function converged(world: FaultWorld, given: Given): Promise<void> {
 const patch =
   (what: object): Workload['run'] =>
   async (world, given) => {
-    await insistOk(world, 'PATCH', `/v2/deployments/${idOf(given)}`, what);
+    await callUntilSuccess(world, 'PATCH', `/v2/deployments/${idOf(given)}`, what);
     return given;
   };
 
@@ -49,7 +49,7 @@ interface Revisions {
 const create: Workload = {
   name: 'create',
   prepare: async () => ({}),
-  run: async (world) => ({ id: (await insistOk(world, 'POST', '/v2/deployments', body())).id }),
+  run: async (world) => ({ id: (await callUntilSuccess(world, 'POST', '/v2/deployments', body())).id }),
   end: converged,
 };
 
@@ -73,9 +73,9 @@ const rollback: Workload = {
   },
   run: async (world, given) => {
     const path = `/v2/deployments/${idOf(given)}/revisions`;
-    const { resources } = await insistOk<Revisions>(world, 'GET', path);
+    const { resources } = await callUntilSuccess<Revisions>(world, 'GET', path);
     const first = resources.find(({ number }) => number === 1);
-    await insistOk(world, 'POST', `${path}/${first?.id}/rollback`);
+    await callUntilSuccess(world, 'POST', `${path}/${first?.id}/rollback`);
     return given;
   },
   end: converged,
@@ -86,7 +86,7 @@ const remove: Workload = {
   name: 'delete',
   prepare: (world) => made(world),
   run: async (world, given) => {
-    await insistOk(world, 'DELETE', `/v2/deployments/${idOf(given)}`);
+    await callUntilSuccess(world, 'DELETE', `/v2/deployments/${idOf(given)}`);
     return given;
   },
   end: async (world, given) => {

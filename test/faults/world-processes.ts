@@ -4,7 +4,7 @@ import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { logPath } from '../cluster/processes.ts';
 import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';
-import type { LastFault } from './last-fault.ts';
+import type { LastFault } from './oracles/last-fault.ts';
 import type { HubProxy } from './proxies/hub-traffic.ts';
 import type { KubernetesProxy } from './proxies/kubernetes-traffic.ts';
 import type { PostgresProxy } from './proxies/postgres-traffic.ts';
@@ -157,7 +157,7 @@ export class WorldProcesses {
   }
 
   /** Who has ended by itself, each told once: also between two plans, and though it runs again. */
-  takeDied(): string[] {
+  takeUnexpectedExits(): string[] {
     return this.#died.splice(0);
   }
 

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import type { Answer, BerthClient, DeploymentAnswer } from '../integration/harness/berth-setup.ts';
-import type { Fault } from './last-fault.ts';
+import type { Fault } from './oracles/last-fault.ts';
 import type { HubProxy } from './proxies/hub-traffic.ts';
 import type { KubernetesProxy } from './proxies/kubernetes-traffic.ts';
 import type { PostgresProxy } from './proxies/postgres-traffic.ts';
@@ -95,9 +95,9 @@ export interface OwnedWorld extends FaultWorld {
   /** Takes back rules and cuts, ends what a plan has started beside the three, starts what is missing, removes all deployments. */
   reset(): Promise<void>;
   /** Processes that have ended though no plan has asked them to, each told once: `api ended by itself, with 1`. */
-  takeDied(): readonly string[];
+  takeUnexpectedExits(): readonly string[];
   /** What rules have thrown since `begin`, each told once: a plan whose rules fail has not met its fault. */
-  misplayed(): readonly string[];
+  failedRules(): readonly string[];
   /** The last fault or change of the plan since `begin`, whatever it was: from then on Berth has its time. */
   lastFault(): Fault;
   /** What the plan has deleted with kubectl since `begin`, as `services shop-1`. */

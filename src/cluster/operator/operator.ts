@@ -272,8 +272,12 @@ function createDigestResolver(
 function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const onEnd = () => {
-    if (!stopping.aborted) return controller.abort();
-    setTimeout(() => controller.abort(), DRAIN_MS).unref();
+    // guard: drain-on-sigterm
+    if (stopping.aborted) {
+      setTimeout(() => controller.abort(), DRAIN_MS).unref();
+      return;
+    }
+    controller.abort();
   };
   if (term.aborted) onEnd();
   else term.addEventListener('abort', onEnd, { once: true });

@@ -46,6 +46,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     common: Pick<ReconcileContext, 'orphanGuard' | 'signal' | 'reconcileId'>,
   ): Promise<ReconcileOutcome> => {
     const remembered = memory.of(key);
+    // guard: caches-show-own-writes
     if (view.resource(key) !== undefined && cachesLag(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
     }

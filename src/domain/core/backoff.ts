@@ -23,5 +23,8 @@ export function fullJitter(
   { baseMs, capMs }: BackoffOptions,
   random: () => number,
 ): number {
-  return random() * Math.min(capMs, baseMs * 2 ** Math.min(failures, 52));
+  let upperBound = baseMs;
+  // guard: backoff-grows
+  upperBound *= 2 ** Math.min(failures, 52);
+  return random() * Math.min(capMs, upperBound);
 }

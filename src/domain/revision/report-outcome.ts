@@ -105,7 +105,12 @@ function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.deleting) return suspended(facts, report);
   // A report with a generation that does not exist yet must not acknowledge future changes.
   const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
-  const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
+  const reported = Math.min(
+    report.generation,
+    // guard: acknowledged-generation-exists
+    latest,
+  );
+  const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, reported);
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
   return unchanged({ ...facts, acknowledgedGeneration, attempts });
 }
@@ -203,6 +208,7 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
     return 'the resource has another name or namespace';
   }
   if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
+  // guard: observed-generation-grows
   if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a newer generation is known';
   return null;
 }

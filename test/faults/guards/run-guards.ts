@@ -1,13 +1,14 @@
 /** Takes out one guard after the other, and looks whether a plan breaks. */
+
+import { reasonOf } from '../deadline.ts';
 import type { FaultPlan, OracleName, Verdict } from '../plan.ts';
 import { Progress } from '../progress.ts';
 import { withParts } from '../run.ts';
 import { Runner } from '../runner.ts';
 import type { RunParts } from '../start-world.ts';
-import { reasonOf } from '../within.ts';
 import { workloadNamed } from '../workloads.ts';
 import { checkOutWithout } from './checkout.ts';
-import type { Guard } from './guard.ts';
+import type { Guard } from './guards.ts';
 
 /** What became of a guard that was taken out. */
 export interface GuardVerdict {

@@ -1,7 +1,7 @@
 /** The table of guards in docs/reliability.md, and the line above it that counts. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { GUARD_RULES, type Guard } from './guard.ts';
+import { GUARD_RULES, type Guard } from './guards.ts';
 import type { GuardVerdict } from './run-guards.ts';
 
 /** Which Berth the guards were taken out of, and when. */

@@ -2,17 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
+import type { FaultWorld } from '../world.ts';
 import {
   broken,
   change,
   imageOf,
   isThere,
-  type Standing,
-  standing,
-  startAnew,
+  type RunningDeployment,
+  restartWithoutWaiting,
+  runningDeployment,
   within,
-} from '../situations.ts';
-import type { FaultWorld } from '../world.ts';
+} from './steps.ts';
 
 /** The operator's lease is its holder's for 10 s and free after 15 s: nothing of before is in force any more. */
 const AWAY_MS = 60_000;
@@ -28,14 +28,14 @@ const HOW = {
 interface When {
   readonly says: string;
   /** Resolves when the API server is away. @param down takes it away */
-  begin(world: FaultWorld, shop: Standing, down: () => void): Promise<void>;
+  begin(world: FaultWorld, shop: RunningDeployment, down: () => void): Promise<void>;
 }
 
 const starting = (role: 'operator' | 'listener'): When => ({
   says: `and the ${role} is started meanwhile`,
   begin: async (world, _shop, down) => {
     down();
-    await startAnew(world, role);
+    await restartWithoutWaiting(world, role);
   },
 });
 
@@ -73,11 +73,10 @@ const isUnknown = async (world: FaultWorld, id: string) =>
 function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): FaultPlan {
   return {
     name: `api-server-down/${when}/${how}`,
-    kind: 'api-server-down',
     deadlineSeconds: 240,
     says: `The API server is away for ${AWAY_MS / 1000} s, ${says}: ${HOW[how]}. The API takes changes, says UNKNOWN, and all is there ${CONVERGED_WITHIN_S} s after its return.`,
     run: async (world): Promise<Violation[]> => {
-      const shop = await standing(world);
+      const shop = await runningDeployment(world);
       const begun = Date.now();
       const first = await world.create(smallDeployment('before'));
       await world.ready(first.id);

@@ -24,7 +24,6 @@ function workloadApplies(world: FaultWorld): number {
 function burst(name: string, everyMs: number): FaultPlan {
   return {
     name: `burst/${name}`,
-    kind: 'burst',
     says: `${CHANGES} changes of the image ${everyMs} ms apart in the middle of a rollout: the last wins, and its workload is applied at most ${MOST_APPLIES} times.`,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
@@ -57,4 +56,4 @@ function burst(name: string, everyMs: number): FaultPlan {
   };
 }
 
-export const burstPlans: readonly FaultPlan[] = [burst('steady', EVERY_MS), burst('as-fast-as-taken', 0)];
+export const burstPlans: readonly FaultPlan[] = [burst('steady', EVERY_MS), burst('without-pause', 0)];

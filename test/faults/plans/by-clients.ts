@@ -2,7 +2,7 @@
 export const CLIENTS = 16;
 
 /** Does it for each, in their order, by all clients at once. */
-export async function byClients<T>(all: readonly T[], once: (one: T) => Promise<unknown>): Promise<void> {
+export async function inParallel<T>(all: readonly T[], once: (one: T) => Promise<unknown>): Promise<void> {
   const left = all.values();
   const client = async () => {
     for (const one of left) await once(one);

@@ -1,8 +1,8 @@
 /** What the named plans have in common: deployments that serve, changes that are told apart, and what was found wrong. */
 import { smallDeployment } from '../../integration/harness/samples.ts';
-import { markForeign } from '../foreign-marks.ts';
-import { insistOk } from '../insist.ts';
+import { markForeign } from '../oracles/foreign-fields.ts';
 import type { Violation } from '../plan.ts';
+import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
 
 /** Collects what a plan itself asks for and does not find. */
@@ -37,7 +37,7 @@ export async function serving(world: FaultWorld, name: string): Promise<string> 
 
 /** A change of the image, insisted on until it is taken. */
 export async function changeImage(world: FaultWorld, id: string, tag: string | number): Promise<void> {
-  await insistOk(world, 'PATCH', `/v2/deployments/${id}`, imageChange(tag));
+  await callUntilSuccess(world, 'PATCH', `/v2/deployments/${id}`, imageChange(tag));
 }
 
 /** Fails unless what it awaits comes in time. */

@@ -3,14 +3,14 @@ import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { type Effect, effectName, hubEffect, kubernetesEffect, Occurrences } from '../effects.ts';
-import { markForeign } from '../foreign-marks.ts';
-import { insistOk } from '../insist.ts';
-import { EffectNotMet } from '../kill-plans.ts';
+import { markForeign } from '../oracles/foreign-fields.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { ActiveRule, KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { readRecording, SETTLED_MS } from '../record.ts';
+import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, serving } from './checks.ts';
+import { EffectDidNotOccur } from './kill.ts';
 
 const NAME = 'shop';
 const GONE_MS = 90_000;
@@ -65,7 +65,6 @@ function duringCreate(effect: Effect): FaultPlan {
   const { role, what, occurrence } = effect;
   return {
     name: `deletion/during-create/${effectName(effect)}`,
-    kind: 'deletion',
     inSubset: what.startsWith('create persistentvolumeclaims'),
     says: `DELETE is acknowledged while the ${role}'s "${what}" is held; then that goes on: nothing of it is left.`,
     run: async (world): Promise<Violation[]> => {
@@ -84,9 +83,9 @@ function duringCreate(effect: Effect): FaultPlan {
         smallDeployment(NAME, { secrets: [{ name: 'TOKEN', value: 'first' }] }),
       );
       await rule.waitTaken(1, COLLECTED_MS).catch(() => {
-        throw new EffectNotMet(effect);
+        throw new EffectDidNotOccur(effect);
       });
-      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
       await untilDeletionIsKnown(world, id);
       mayGoOn();
       await untilGone(world, id);
@@ -106,7 +105,6 @@ function afterwards(effect: Effect): FaultPlan {
   const { role, what } = effect;
   return {
     name: `deletion/afterwards/${effectName(effect)}`,
-    kind: 'deletion',
     says: `The ${role}'s "${what}" is held until its deployment has been deleted; then it is carried out: nothing of it is left.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
@@ -120,9 +118,9 @@ function afterwards(effect: Effect): FaultPlan {
       });
       const { id } = await world.create(smallDeployment(NAME));
       await rule.waitTaken(1, COLLECTED_MS).catch(() => {
-        throw new EffectNotMet(effect);
+        throw new EffectDidNotOccur(effect);
       });
-      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
       await untilGone(world, id);
       const from = Date.now();
       isOver();
@@ -133,7 +131,7 @@ function afterwards(effect: Effect): FaultPlan {
       // A call has its deadline: on a slow machine the operator may not have waited for it.
       await waitFor(`${what} to be carried out`, async () => isCarriedOut(), { timeoutMs: DELETED_MS }).catch(
         () => {
-          throw new EffectNotMet(effect);
+          throw new EffectDidNotOccur(effect);
         },
       );
       await nothingLeft(world, id, checks);
@@ -183,7 +181,6 @@ const MOMENTS: Readonly<Record<string, DeletionMoment>> = {
 function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
   return {
     name: `deletion/same-name/${at}`,
-    kind: 'deletion',
     says: `A deployment of the same name is created ${says}: the new one comes up, of the old one nothing is left.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
@@ -191,9 +188,9 @@ function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
       await world.quiet({ forMs: SETTLED_MS });
       const { promise: taken, resolve: nameIsTaken } = Promise.withResolvers<void>();
       const rule = hold?.(world, taken);
-      await insistOk(world, 'DELETE', `/v2/deployments/${old}`);
+      await callUntilSuccess(world, 'DELETE', `/v2/deployments/${old}`);
       await rule?.waitTaken(1, COLLECTED_MS);
-      const again = await insistOk(world, 'POST', '/v2/deployments', smallDeployment(NAME));
+      const again = await callUntilSuccess(world, 'POST', '/v2/deployments', smallDeployment(NAME));
       checks.that(again.id !== old, 'the new deployment is the old one');
       nameIsTaken();
       await untilGone(world, old);
@@ -209,15 +206,14 @@ function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
 const TIMES = 5;
 
 const overAndOver: FaultPlan = {
-  name: 'deletion/same-name/over-and-over',
-  kind: 'deletion',
+  name: 'deletion/same-name/repeated',
   says: `One name is created and deleted ${TIMES} times without waiting, and created once more: only the last one is there.`,
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const gone: string[] = [];
     for (let time = 0; time < TIMES; time += 1) {
       const { id } = await world.create(smallDeployment(NAME));
-      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
       gone.push(id);
     }
     const last = await world.create(smallDeployment(NAME));

@@ -6,8 +6,8 @@ import { appName, FIELD_MANAGERS } from '../../../src/contract/resource/names.ts
 import type { Reason } from '../../../src/domain/conditions/conditions.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
-import { broken, change, imageOf, live, standing, startAnew, within } from '../situations.ts';
 import type { FaultWorld } from '../world.ts';
+import { broken, change, imageOf, live, restartWithoutWaiting, runningDeployment, within } from './steps.ts';
 
 const TOLD_WITHIN_S = 30;
 const POD = { containers: [{ name: 'main', image: 'registry.example/stranger:1' }] };
@@ -18,7 +18,7 @@ const WORKLOAD = {
 };
 
 /** By kind: the stranger's object, and what the name of ours ends in. */
-const STRANGERS: readonly (readonly [Resource, string, object])[] = [
+const FOREIGN: readonly (readonly [Resource, string, object])[] = [
   [RESOURCES.Deployment, '-api', { spec: WORKLOAD }],
   [RESOURCES.StatefulSet, '-db', { spec: { ...WORKLOAD, serviceName: 'stranger' } }],
   [RESOURCES.Service, '', { spec: { selector: LABELS, ports: [{ port: 80 }] } }],
@@ -46,10 +46,9 @@ const objectOf = (world: FaultWorld, resource: Resource, name: string, body: obj
 const conditionsOf = async (world: FaultWorld, id: string) =>
   (await world.call('GET', `/v2/deployments/${id}`)).body.conditions;
 
-function strangerPlan([resource, suffix, body]: (typeof STRANGERS)[number]): FaultPlan {
+function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultPlan {
   return {
-    name: `immutable/stranger/${resource.plural}`,
-    kind: 'immutable',
+    name: `immutable/foreign/${resource.plural}`,
     says: `A ${resource.kind} of another has the name before ours is made: left as it is, told as a conflict; ours is made when it is gone.`,
     run: async (world): Promise<Violation[]> => {
       await world.kill('operator');
@@ -57,7 +56,7 @@ function strangerPlan([resource, suffix, body]: (typeof STRANGERS)[number]): Fau
       const app = appName('shop', id);
       const name = `${app}${suffix}`;
       const made = await world.admin.create(objectOf(world, resource, name, body));
-      await startAnew(world, 'operator');
+      await restartWithoutWaiting(world, 'operator');
       const told = await within(TOLD_WITHIN_S, 'the conflict to be told', async () =>
         (await conditionsOf(world, id)).some(
           ({ reason, message }) => reason === 'Conflict' && message.includes(name),
@@ -150,16 +149,15 @@ function replacedPlan(replaced: Replaced): FaultPlan {
   const outcome = isBeside ? 'the next change comes true beside it' : 'replaced, or told as refused';
   return {
     name: `immutable/replaced/${name}`,
-    kind: 'immutable',
     says: `Somebody has put a ${resource.kind} with ${says} in the place of ours, with our labels: ${outcome}; the volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
-      const { id, app } = await standing(world);
+      const { id, app } = await runningDeployment(world);
       const object = `${app}${suffix}`;
       const volume = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
       const wanted = await live(world, resource, object);
       await world.kill('operator');
       await replace(world, object, replaced);
-      await startAnew(world, 'operator');
+      await restartWithoutWaiting(world, 'operator');
       await change(world, id, imageOf('2.0.0'));
       const said = await within(TOLD_WITHIN_S, outcome, async () => {
         const { status, remote_reconciled, conditions } = (await world.call('GET', `/v2/deployments/${id}`))
@@ -192,6 +190,6 @@ function fixed(object: UntypedObject): string {
 }
 
 export const immutablePlans: readonly FaultPlan[] = [
-  ...STRANGERS.map(strangerPlan),
+  ...FOREIGN.map(foreignPlan),
   ...REPLACED.map(replacedPlan),
 ];

@@ -7,8 +7,8 @@ import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.t
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
-import { broken, live, type Standing, within } from '../situations.ts';
 import type { FaultWorld } from '../world.ts';
+import { broken, live, type RunningDeployment, within } from './steps.ts';
 
 const WITHIN_S = 5;
 const WITNESS_S = 30;
@@ -16,7 +16,7 @@ const WITNESS_S = 30;
 /** By what their names end in: the password, its copy, the environment of the first revision. */
 const SECRETS = ['db', 'db-copy', 'env-1'] as const;
 
-async function standingWithSecrets(world: FaultWorld): Promise<Standing> {
+async function standingWithSecrets(world: FaultWorld): Promise<RunningDeployment> {
   const body = smallDeployment('shop', { secrets: [{ name: 'TOKEN', value: 'first' }] });
   const { id } = await world.create(body);
   await world.ready(id);
@@ -25,7 +25,7 @@ async function standingWithSecrets(world: FaultWorld): Promise<Standing> {
 }
 
 /** From then on it is noticed. */
-const hasWitness = async (world: FaultWorld, { app }: Standing): Promise<boolean> => {
+const hasWitness = async (world: FaultWorld, { app }: RunningDeployment): Promise<boolean> => {
   const { items } = await world.admin.listAll<UntypedObject>(RESOURCES.ControllerRevision, {
     namespace: world.namespace,
     labelSelector: `${LABELS.instance}=${app},${SENTINEL_LABEL}`,
@@ -33,7 +33,7 @@ const hasWitness = async (world: FaultWorld, { app }: Standing): Promise<boolean
   return items.length === 1 && items[0]?.metadata.ownerReferences?.length === SECRETS.length;
 };
 
-async function podsOf(world: FaultWorld, { app }: Standing): Promise<string> {
+async function podsOf(world: FaultWorld, { app }: RunningDeployment): Promise<string> {
   const labelSelector = `${LABELS.instance}=${app}`;
   const { items } = await world.admin.listAll(RESOURCES.Pod, { namespace: world.namespace, labelSelector });
   return items
@@ -45,7 +45,6 @@ async function podsOf(world: FaultWorld, { app }: Standing): Promise<string> {
 function deletedPlan(suffix: string): FaultPlan {
   return {
     name: `kubectl/deleted/secrets-${suffix}`,
-    kind: 'kubectl',
     says: `Somebody deletes a Secret (*-${suffix}): it is there again within ${WITHIN_S} s with what it held, and no pod is another.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await standingWithSecrets(world);

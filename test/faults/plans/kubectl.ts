@@ -3,21 +3,21 @@
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
-import { markForeign } from '../foreign-marks.ts';
+import { markForeign } from '../oracles/foreign-fields.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
+import type { FaultWorld } from '../world.ts';
+import { kubectlSecretPlans } from './kubectl-secrets.ts';
 import {
   ALL_KINDS,
   broken,
   change,
   imageOf,
   live,
-  type Standing,
-  standing,
+  type RunningDeployment,
+  runningDeployment,
   stays,
   within,
-} from '../situations.ts';
-import type { FaultWorld } from '../world.ts';
-import { kubectlSecretPlans } from './kubectl-secrets.ts';
+} from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['kubectl/deleted/services']);
 const WITHIN_S = 5;
@@ -98,10 +98,9 @@ const EDITS: readonly Edit[] = [
 function editPlan({ what, resource, suffix, patch, value }: Edit): FaultPlan {
   return {
     name: `kubectl/edited/${resource.plural}-${what}`,
-    kind: 'kubectl',
     says: `Somebody edits a ${resource.kind} (${what}): it is put back within ${WITHIN_S} s, and the object stays the same.`,
     run: async (world): Promise<Violation[]> => {
-      const { id, app } = await standing(world, ALL_KINDS);
+      const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
       const before = await live(world, resource, name);
       const wanted = JSON.stringify(value(before));
@@ -135,11 +134,10 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   const name = `kubectl/deleted/${resource.plural}${resource === RESOURCES.Deployment ? suffix : ''}`;
   return {
     name,
-    kind: 'kubectl',
     inSubset: IN_SUBSET.has(name),
     says: `Somebody deletes a ${resource.kind} (*${suffix}): it is there again within ${WITHIN_S} s, and the volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
-      const shop = await standing(world, ALL_KINDS);
+      const shop = await runningDeployment(world, ALL_KINDS);
       const object = `${shop.app}${suffix}`;
       const before = await live(world, resource, object);
       const volume = await volumeOf(world, shop);
@@ -154,19 +152,18 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   };
 }
 
-const volumeOf = async (world: FaultWorld, { app }: Standing) =>
+const volumeOf = async (world: FaultWorld, { app }: RunningDeployment) =>
   (await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`)).metadata.uid;
 
-const replicas = async (world: FaultWorld, { app }: Standing) =>
+const replicas = async (world: FaultWorld, { app }: RunningDeployment) =>
   at(await live(world, RESOURCES.Deployment, `${app}-api`), '/spec/replicas');
 
 const others: readonly FaultPlan[] = [
   {
     name: 'kubectl/deleted/manageddeployments',
-    kind: 'kubectl',
     says: 'Somebody deletes the custom resource, and everything with it: it is made again, on the same volume.',
     run: async (world): Promise<Violation[]> => {
-      const shop = await standing(world);
+      const shop = await runningDeployment(world);
       const before = await live(world, RESOURCES.ManagedDeployment, shop.app);
       const volume = await volumeOf(world, shop);
       await world.kubectl('delete', 'manageddeployments', shop.app, '--wait=false');
@@ -185,10 +182,9 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/labelled',
-    kind: 'kubectl',
     says: 'Another manager puts labels and annotations on every object; they are kept through a change of all that runs.',
     run: async (world): Promise<Violation[]> => {
-      const { id } = await standing(world, ALL_KINDS);
+      const { id } = await runningDeployment(world, ALL_KINDS);
       await markForeign(world, id);
       await change(world, id, {
         ...imageOf('2.0.0'),
@@ -200,10 +196,9 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/under-autoscaler',
-    kind: 'kubectl',
     says: 'Somebody scales what an autoscaler scales, within its limits: left alone.',
     run: async (world): Promise<Violation[]> => {
-      const shop = await standing(world, ALL_KINDS);
+      const shop = await runningDeployment(world, ALL_KINDS);
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=3');
       const stayed = await stays(ALONE_S, '3 replicas', async () => (await replicas(world, shop)) === 3);
       await world.ready(shop.id);
@@ -212,10 +207,9 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/without-autoscaler',
-    kind: 'kubectl',
     says: `Somebody scales what nothing scales: put back within ${WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
-      const shop = await standing(world, { min_scale: 2, max_scale: 2 });
+      const shop = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=4');
       const late = await within(WITHIN_S, '2 replicas', async () => (await replicas(world, shop)) === 2);
       await world.ready(shop.id);

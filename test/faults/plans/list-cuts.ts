@@ -10,8 +10,18 @@ import type {
   KubernetesRequest,
 } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
-import { ALL_KINDS, broken, change, idOf, imageOf, isThere, live, standing, within } from '../situations.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
+import {
+  ALL_KINDS,
+  broken,
+  change,
+  idOf,
+  imageOf,
+  isThere,
+  live,
+  runningDeployment,
+  within,
+} from './steps.ts';
 import { areOpenAgain, watchName } from './watch-cuts.ts';
 
 const HEALED_WITHIN_S = 30;
@@ -31,8 +41,8 @@ const changedMeanwhile: Workload = {
   name: 'changed-while-away',
   prepare: async (world) => {
     // Beside another one, so that a list that was cut after its first object lacks something.
-    await standing(world, {}, 'other');
-    return { id: (await standing(world, ALL_KINDS)).id };
+    await runningDeployment(world, {}, 'other');
+    return { id: (await runningDeployment(world, ALL_KINDS)).id };
   },
   run: async (world, given) => {
     await change(world, idOf(given), imageOf('2.0.0'));
@@ -110,7 +120,6 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
   const { says, ...cut } = CUTS[name];
   return {
     name: `watch/list-cut/${role}/${name}`,
-    kind: 'watch',
     says: `update: while the ${role} is away; it starts, and each stream by which it lists is ${says}, once. Healed within ${HEALED_WITHIN_S} s.`,
     like: changedMeanwhile,
     run: async (world): Promise<Violation[]> => {
@@ -141,10 +150,9 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
 /** What the stream that broke off has told of, and the list after it has not. */
 const goneMeanwhile: FaultPlan = {
   name: 'watch/list-cut/operator/gone-meanwhile',
-  kind: 'watch',
   says: `The operator starts; the stream of Deployments breaks off when all of them have come, and before the next list somebody deletes one: another is there within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
-    const { id, app } = await standing(world);
+    const { id, app } = await runningDeployment(world);
     const { Deployment } = RESOURCES;
     const name = `${app}-api`;
     const { metadata } = await live(world, Deployment, name);

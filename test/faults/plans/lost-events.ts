@@ -3,13 +3,13 @@
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
-import { EffectNotMet } from '../kill-plans.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
-import { ALL_KINDS, broken, live, standing, within } from '../situations.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
+import { EffectDidNotOccur } from './kill.ts';
+import { ALL_KINDS, broken, live, runningDeployment, within } from './steps.ts';
 
 const HEALED_WITHIN_S = 30;
 /** Between two lists, where nobody can wait for half an hour. */
@@ -136,7 +136,6 @@ function lostPlan(lost: Lost): FaultPlan {
   const { name, role, says, like } = lost;
   return {
     name: `watch/lost/${name}`,
-    kind: 'watch',
     says: `${like.name}: the ${role} is never told ${says}: the event is dropped with all after it, and the watch ends with 410. Healed within ${HEALED_WITHIN_S} s.`,
     like,
     run: async (world): Promise<Violation[]> => {
@@ -150,7 +149,7 @@ function lostPlan(lost: Lost): FaultPlan {
       await Promise.race([losing, ended]);
       const effect = { role, what: `event of ${lost.resource.plural}`, occurrence: 1 } as const;
       await ended;
-      if (lostAt === undefined) throw new EffectNotMet(effect);
+      if (lostAt === undefined) throw new EffectDidNotOccur(effect);
       const seconds = (Date.now() - lostAt) / 1000;
       return seconds <= HEALED_WITHIN_S ? [] : [broken(`healed ${seconds} s after the loss`)];
     },
@@ -173,10 +172,9 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   const role = resource === RESOURCES.ManagedDeployment ? 'listener' : 'operator';
   return {
     name: `watch/lost/deleted-${resource.plural}`,
-    kind: 'watch',
     says: `Somebody deletes a ${resource.kind}; the ${role} is not told, and its watch ends with 410: it is there again within ${HEALED_WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
-      const { id, app } = await standing(world, ALL_KINDS);
+      const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
       const { metadata } = await live(world, resource, name);
       const lost = loseEvent(world, {
@@ -201,11 +199,10 @@ const TOUCHED = 'faults.example/touched';
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 const lostAlone: FaultPlan = {
-  name: 'watch/lost-alone/listed-anew',
-  kind: 'watch',
-  says: `One event is dropped on a stream that lives: a cache of Berth's that lists anew every ${RELIST_MS / 1000} s (else: half an hour) makes up for it within ${HEALED_WITHIN_S} s.`,
+  name: 'watch/lost-event/relisted',
+  says: `One event is dropped on a stream that objectCounts: a cache of Berth's that lists anew every ${RELIST_MS / 1000} s (else: half an hour) makes up for it within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
-    const { app } = await standing(world);
+    const { app } = await runningDeployment(world);
     const { admin, namespace } = world;
     const { promise: lost, resolve } = Promise.withResolvers<void>();
     let isLost = false;

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { type Effect, effectName, kindOfEffect } from '../effects.ts';
-import { EffectNotMet } from '../kill-plans.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import { type Recording, SETTLED_MS } from '../record.ts';
-import { broken, loseAnswer } from '../situations.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
+import { EffectDidNotOccur } from './kill.ts';
+import { broken, loseAnswer } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['lost-response/http/create']);
 /** What their clients ask of the API: the first thing that it commits. */
@@ -38,7 +38,6 @@ function effectPlan({ workload, effect }: Chosen): FaultPlan {
   const like = workloadNamed(workload);
   return {
     name: `lost-response/${workload}/${effectName(effect)}`,
-    kind: 'lost-response',
     says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its answer is lost.`,
     like,
     run: async (world): Promise<Violation[]> => {
@@ -46,7 +45,7 @@ function effectPlan({ workload, effect }: Chosen): FaultPlan {
       await world.quiet({ forMs: SETTLED_MS });
       const isLost = loseAnswer(world, effect);
       await like.end(world, await like.run(world, given));
-      if (!isLost()) throw new EffectNotMet(effect);
+      if (!isLost()) throw new EffectDidNotOccur(effect);
       return [];
     },
   };
@@ -84,7 +83,6 @@ const posted: Workload = { ...created, run: async (world) => ({ id: (await postT
 const httpPlans: FaultPlan[] = [
   {
     name: 'lost-response/http/create',
-    kind: 'lost-response',
     says: 'The answer to POST /v2/deployments is lost between API and client; the client repeats it with its Idempotency-Key.',
     like: created,
     run: async (world): Promise<Violation[]> => {

@@ -34,7 +34,6 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
   const workload = workloadNamed(change);
   return {
     name: `notify/lost/${change}`,
-    kind: 'notify',
     inSubset: change === 'update',
     says: `${change}: no NOTIFY reaches the API; the listener has the work within ${BOUND_MS / 1000} s, by the poll alone.`,
     like: workload,
@@ -79,7 +78,6 @@ function holdCommit(world: FaultWorld): { held: Promise<void>; letGo: () => void
 function outOfOrder(hinted: boolean): FaultPlan {
   return {
     name: `notify/out-of-order/${hinted ? 'hinted' : 'polled'}`,
-    kind: 'notify',
     says: `A change is held before COMMIT while later ones commit and are delivered; then it is, too${hinted ? '' : ', with every NOTIFY lost'}.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();

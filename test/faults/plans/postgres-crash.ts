@@ -8,8 +8,8 @@ import {
   likeWorkload,
   type Moment,
   writesDeployments,
-} from './postgres-moments.ts';
-import { idlePlan, listenPlan } from './postgres-resting.ts';
+} from './postgres-changes.ts';
+import { idlePlan, listenPlan } from './postgres-idle.ts';
 
 async function crash({ server }: FaultWorld): Promise<void> {
   await server.stopServer('immediate');

@@ -2,19 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopMode } from '../../cluster/postgres.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
-import { within } from '../situations.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, changeImage, imageChange, inTime, serving } from './checks.ts';
-import { crashPlans } from './postgres-crash.ts';
 import {
   CHANGES,
   commitsDeployments,
   likeWorkload,
   type Moment,
   writesDeployments,
-} from './postgres-moments.ts';
-import { idlePlan, listenPlan } from './postgres-resting.ts';
-import { isUnavailable, Writer } from './writers.ts';
+} from './postgres-changes.ts';
+import { crashPlans } from './postgres-crash.ts';
+import { idlePlan, listenPlan } from './postgres-idle.ts';
+import { within } from './steps.ts';
+import { isUnavailable, Writer } from './writing-clients.ts';
 
 const API = 'api';
 /** Statements are given up after 10 s, connections after 5 s; the API waits for neither any longer. */
@@ -76,7 +76,6 @@ async function lookWhileAway(world: FaultWorld, id: string, checks: Checks): Pro
 function underWrites(mode: StopMode | 'silent'): FaultPlan {
   return {
     name: `postgres/under-writes/${mode}`,
-    kind: 'postgres',
     ownPostgres: mode !== 'silent',
     says:
       mode === 'silent'

@@ -7,7 +7,7 @@ import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld, RoleProcess } from '../world.ts';
 import { Checks, imageChange } from './checks.ts';
-import { isHeldBy, leaderOf } from './replaced.ts';
+import { isHeldBy, leaderOf } from './replaced-process.ts';
 
 const EXIT_WITHIN_MS = 10_000;
 const SUCCESSOR_WITHIN_MS = 2_000;
@@ -63,7 +63,6 @@ function leader(role: 'listener' | 'operator', busy: boolean): FaultPlan {
   const workload = workloadNamed('update');
   return {
     name: `sigterm/${role}/${busy ? 'busy' : 'idle'}`,
-    kind: 'sigterm',
     says: `The ${role} gets SIGTERM ${busy ? `with its "${AT[role]}" under way` : 'with nothing to do'}: drained, lease released, exit 0 within 10 s, its successor leads within 2 s.`,
     like: workload,
     run: async (world, tell): Promise<Violation[]> => {
@@ -104,7 +103,6 @@ function slowCommit(world: FaultWorld): Promise<void> {
 
 const api: FaultPlan = {
   name: 'sigterm/api/busy',
-  kind: 'sigterm',
   says: 'The API gets SIGTERM with a change before its COMMIT and the listener waiting for work: the change is answered, exit 0 within 10 s.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
@@ -130,7 +128,6 @@ const api: FaultPlan = {
 
 const apiIdle: FaultPlan = {
   name: 'sigterm/api/idle',
-  kind: 'sigterm',
   says: 'The API gets SIGTERM with nothing to do but the listener that waits for work: exit 0 within 10 s, and its successor takes the next change.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
@@ -147,7 +144,6 @@ const apiIdle: FaultPlan = {
 
 const reporting: FaultPlan = {
   name: 'sigterm/listener/reporting',
-  kind: 'sigterm',
   says: 'The listener gets SIGTERM with a report under way: it is sent to its end, exit 0 within 10 s, nothing is reported twice or lost.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {

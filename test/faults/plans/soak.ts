@@ -1,8 +1,8 @@
 /** Watches that break every few seconds for a long time, under steady changes: nothing grows, nothing drifts. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultPlan, TellFigure, Violation } from '../plan.ts';
+import { QUIET_MS } from '../oracles/quiescence.ts';
+import type { AddFigure, FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
-import { QUIET_MS } from '../quiet.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import { COLLECTING, liveUsage, MIB, mib, slopeAnHour, type Usage } from './usage.ts';
@@ -15,7 +15,7 @@ const SAMPLE_EVERY_MS = 5_000;
 const HOWS = ['end', 'mid-line', 'reset', 'gone-event'] as const;
 
 /**
- * Each sample is taken after a full collection, so that the heap is what lives. What is on its way makes it swing by some
+ * Each sample is taken after a full collection, so that the heap is what objectCounts. What is on its way makes it swing by some
  * 0.2 MiB: the median of the last third may be so much above that of the second (the first is for warming up). Their
  * middles are a third of the time apart, in ten minutes 200 s: a hundred changes, and of each watch that is open about 55
  * cuts, in all 680 of the operator's twelve. So this finds what keeps 21 KiB of each change, 3 KiB of each broken watch of
@@ -94,7 +94,7 @@ const LIMITS = [
 /** The least that shows when it is kept of each of so many in the whole run. */
 const leastSeen = (count: number) => `${(MOST_GROWTH_BYTES / 1024 / (count / 3)).toFixed(1)} KiB of each`;
 
-function judge(role: string, samples: readonly Usage[], checks: Checks, tell: TellFigure): void {
+function judge(role: string, samples: readonly Usage[], checks: Checks, tell: AddFigure): void {
   const third = Math.floor(samples.length / 3);
   const [middle, last, warm] = [
     samples.slice(third, 2 * third),
@@ -118,7 +118,6 @@ function judge(role: string, samples: readonly Usage[], checks: Checks, tell: Te
 export const soakPlans: readonly FaultPlan[] = [
   {
     name: 'soak/watch-cuts',
-    kind: 'soak',
     alone: true,
     settings: COLLECTING,
     deadlineSeconds: SECONDS + 300,

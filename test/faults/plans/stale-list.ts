@@ -1,12 +1,12 @@
 /** A process that starts is shown a cluster that is no more: nothing is deleted or changed because of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
-import { insistOk } from '../insist.ts';
 import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
-import { broken, change, idOf, imageOf, scaleOf, standing, within } from '../situations.ts';
+import { callUntilSuccess } from '../retrying-client.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
+import { broken, change, idOf, imageOf, runningDeployment, scaleOf, within } from './steps.ts';
 
 /** For so long the process has nothing but the old lists. */
 const BLIND_MS = 4_000;
@@ -30,18 +30,18 @@ const removing = workloadNamed('delete');
 /** Each with what happens after the lists were taken. */
 const SITUATIONS: readonly Workload[] = [
   {
-    name: 'made-again',
-    prepare: async (world) => ({ id: (await standing(world)).id }),
+    name: 'recreated',
+    prepare: async (world) => ({ id: (await runningDeployment(world)).id }),
     run: async (world, given) => {
       await removing.end(world, await removing.run(world, given));
-      return { id: (await insistOk(world, 'POST', '/v2/deployments', smallDeployment('shop'))).id };
+      return { id: (await callUntilSuccess(world, 'POST', '/v2/deployments', smallDeployment('shop'))).id };
     },
     end: async (world, given) => void (await world.ready(idOf(given))),
   },
   {
     name: 'scaled-up-again',
     prepare: async (world) => {
-      const { id } = await standing(world, { min_scale: 2, max_scale: 2 });
+      const { id } = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
       await change(world, id, scaleOf(1));
       await world.ready(id);
       return { id };
@@ -54,7 +54,7 @@ const SITUATIONS: readonly Workload[] = [
   },
   {
     name: 'another-revision',
-    prepare: async (world) => ({ id: (await standing(world)).id }),
+    prepare: async (world) => ({ id: (await runningDeployment(world)).id }),
     run: async (world, given) => {
       await change(world, idOf(given), imageOf('2.0.0'));
       return given;
@@ -71,7 +71,7 @@ interface Stale {
 
 const STALE: readonly Stale[] = [
   { role: 'operator', name: 'operator-everything', resources: OPERATOR_LISTS },
-  { role: 'operator', name: 'operator-wishes', resources: ['manageddeployments'] },
+  { role: 'operator', name: 'operator-custom-resources', resources: ['manageddeployments'] },
   { role: 'operator', name: 'operator-workloads', resources: OPERATOR_LISTS.slice(1) },
   { role: 'listener', name: 'listener', resources: ['manageddeployments'] },
 ];
@@ -112,7 +112,6 @@ function stalePlan(situation: Workload, stale: Stale): FaultPlan {
   const shown = resources.length === 1 ? resources[0] : `${resources.length} kinds`;
   return {
     name: `stale-list/${situation.name}/${stale.name}`,
-    kind: 'stale-list',
     says: `${situation.name}: the ${role} is started anew, and lists ${shown} as they were before: nothing is acted on from then.`,
     like: situation,
     run: async (world): Promise<Violation[]> => {

@@ -1,22 +1,30 @@
 /** The API server refuses what operator or listener asks about one deployment: no blind retry, and no other one suffers. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EffectNotMet } from '../kill-plans.ts';
 import type { FaultPlan, Given, Violation } from '../plan.ts';
 import type { KubernetesExchange, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
-import { beside, broken, change, idOf, imageOf, within } from '../situations.ts';
 import type { FaultWorld } from '../world.ts';
-import { type Answers, isCommon, isOfShop, isRead, setTrap, USES, type Use } from './refusing.ts';
 import {
-  blindTries,
-  hastyTries,
+  type Answers,
+  injectAnswers,
+  isCommon,
+  isOfShop,
+  isRead,
+  USES,
+  type Use,
+} from './injected-answers.ts';
+import { EffectDidNotOccur } from './kill.ts';
+import {
+  blindRetries,
+  frequentRetries,
   isRefused,
-  LASTING_PAUSES,
+  LONG_PAUSES,
   type News,
   pathOf,
   refusedFigure,
   watchNews,
-} from './tries.ts';
+} from './retries.ts';
+import { beside, broken, change, idOf, imageOf, within } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set([
   'status-codes/operator/apply/throttled',
@@ -61,7 +69,7 @@ async function provoke(world: FaultWorld, { role, verb, resource }: Use): Promis
 function notBlind(used: Use, tries: readonly KubernetesExchange[], news: News): Violation[] {
   const refused = tries.filter(isRefused).length;
   if (refused < ANSWERS_IN_A_ROW) return [broken(`answered ${refused} times only`)];
-  return blindTries(tries, news).map((line) => broken(`"${used.verb} ${used.resource}": ${line}`));
+  return blindRetries(tries, news).map((line) => broken(`"${used.verb} ${used.resource}": ${line}`));
 }
 
 /** No more tries than a backoff makes in the time; none sooner than it was asked for. */
@@ -92,23 +100,23 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
   const others = isCommon(used) ? '' : ', while another deployment is made and READY';
   return {
     name,
-    kind: 'status-codes',
     inSubset: IN_SUBSET.has(name),
     says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered ${answers.says}${others}.`,
     like,
-    ...(inARow ? { settings: LASTING_PAUSES } : {}),
+    ...(inARow ? { settings: LONG_PAUSES } : {}),
     run: async (world): Promise<Violation[]> => {
       const given = await like.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
       const news = watchNews(world, role, ({ object }) => isOfShop(object.metadata.name ?? ''));
-      const trap = setTrap(world, used, answers);
+      const trap = injectAnswers(world, used, answers);
       await provoke(world, used);
       const now = await like.run(world, given);
       const isLasting = answers.lasts === true;
       const missed = await within(30, `an answer of ${answers.says}`, async () => trap.tries().length > 0);
-      if (missed.length > 0) throw new EffectNotMet({ role, what: `${verb} ${resource}`, occurrence: 1 });
+      if (missed.length > 0)
+        throw new EffectDidNotOccur({ role, what: `${verb} ${resource}`, occurrence: 1 });
       if (isLasting) await sleep(LASTS_MS);
-      if (isLasting) trap.takeBack();
+      if (isLasting) trap.removeRules();
       await like.end(world, now);
       const tries = trap.tries();
       return [...judged(tries, answers), ...(inARow ? notBlind(used, tries, news) : [])];
@@ -127,21 +135,20 @@ function invalidPlan(used: Use): FaultPlan {
   };
   return {
     name: `status-codes/${role}/${verb}/invalid`,
-    kind: 'status-codes',
     says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, and tried again as seldom as what is refused; another deployment is READY meanwhile, and so is this one after the next change.`,
     run: async (world, tell): Promise<Violation[]> => {
       const given = await like.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
-      const trap = setTrap(world, used, answers);
+      const trap = injectAnswers(world, used, answers);
       const now = await like.run(world, given);
       const untold = await within(30, 'the refusal to be told', () => say(world, now));
       await sleep(LASTS_MS);
-      trap.takeBack();
+      trap.removeRules();
       await change(world, idOf(now), imageOf('3.0.0'));
       await world.ready(idOf(now));
       const tries = trap.tries();
       tell(refusedFigure(tries));
-      return [...untold, ...hastyTries(tries).map(broken)];
+      return [...untold, ...frequentRetries(tries).map(broken)];
     },
   };
 }

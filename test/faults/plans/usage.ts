@@ -17,7 +17,7 @@ export interface Usage {
   readonly role: string;
   /** Bytes. */
   readonly rss: number;
-  /** Bytes of the JavaScript heap in use: with garbage that was not collected yet, or what lives (`liveUsage`). */
+  /** Bytes of the JavaScript heap in use: with garbage that was not collected yet, or what objectCounts (`liveUsage`). */
   readonly heap: number;
   readonly sockets: number;
   readonly files: number;
@@ -68,11 +68,11 @@ const LIVE_HEAP = join(tmpdir(), 'berth-live-heap-');
 
 /** Of a plan that asks for `liveUsage`. */
 export const COLLECTING: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: `--import=${fileURLToPath(new URL('../live-heap.ts', import.meta.url))}`,
+  NODE_OPTIONS: `--import=${fileURLToPath(new URL('../preload/live-heap.ts', import.meta.url))}`,
   FAULTS_LIVE_HEAP: LIVE_HEAP,
 };
 
-/** What lives in heap and buffers, in bytes, of a process with `COLLECTING`: it collects its garbage first. */
+/** What objectCounts in heap and buffers, in bytes, of a process with `COLLECTING`: it collects its garbage first. */
 async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Promise<number> {
   const file = `${LIVE_HEAP}${pid}`;
   rmSync(file, { force: true });
@@ -85,7 +85,7 @@ async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Pro
   return heap;
 }
 
-/** Of a process with `COLLECTING`: its heap is what lives. */
+/** Of a process with `COLLECTING`: its heap is what objectCounts. */
 export const liveUsageOf = (process: Pick<RoleProcess, 'name' | 'pid'>) => usageOf(process, liveHeapOf);
 
 /** Of every role, in a world with the settings of `COLLECTING`. */

@@ -6,8 +6,8 @@ import { LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
-import { ALL_KINDS, broken, change, idOf, imageOf, isThere, standing, within } from '../situations.ts';
 import type { FaultWorld } from '../world.ts';
+import { ALL_KINDS, broken, change, idOf, imageOf, isThere, runningDeployment, within } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['watch/cut/gone-event']);
 const ENDED_WITHIN_S = 30;
@@ -65,7 +65,7 @@ async function touchOthers(world: FaultWorld): Promise<void> {
 
 const changed: Workload = {
   name: 'update-and-touch',
-  prepare: async (world) => ({ id: (await standing(world, ALL_KINDS)).id }),
+  prepare: async (world) => ({ id: (await runningDeployment(world, ALL_KINDS)).id }),
   run: async (world, given) => {
     await change(world, idOf(given), imageOf('2.0.0'));
     await touchOthers(world);
@@ -123,7 +123,6 @@ function cutEach(world: FaultWorld, how: Cut): Cutting {
 function cutPlan(how: Cut): FaultPlan {
   return {
     name: `watch/cut/${how}`,
-    kind: 'watch',
     inSubset: IN_SUBSET.has(`watch/cut/${how}`),
     says: `update: the first event on each watch of operator and listener, one of each kind, is ${CUTS[how]}. Healed within ${HEALED_WITHIN_S} s.`,
     like: changed,

@@ -2,10 +2,10 @@
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
-import { broken, change, imageOf, isThere, standing, within } from '../situations.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { listCutPlans } from './list-cuts.ts';
 import { lostEventPlans } from './lost-events.ts';
+import { broken, change, imageOf, isThere, runningDeployment, within } from './steps.ts';
 import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
 
 const HEALED_WITHIN_S = 30;
@@ -33,10 +33,9 @@ const kindOf = ({ resource }: KubernetesRequest) =>
 function silentConnection(role: FaultRole): FaultPlan {
   return {
     name: `watch/blackhole/${role}`,
-    kind: 'watch',
     says: `Nothing passes between the ${role} and the API server, and no connection ends: noticed within ${HEALED_WITHIN_S} s for each watch, and healed as soon after its return.`,
     run: async (world): Promise<Violation[]> => {
-      const { id } = await standing(world);
+      const { id } = await runningDeployment(world);
       const watches = world.kubernetes.openWatches(role);
       const from = world.process(role).log().length;
       world.kubernetes.blackhole(role);
@@ -63,11 +62,10 @@ function silentStreams(role: FaultRole): FaultPlan {
   const seconds = SILENCE_NOTICED_WITHIN_S + HEALED_WITHIN_S;
   return {
     name: `watch/silent-streams/${role}`,
-    kind: 'watch',
     says: `Every open watch of the ${role} says nothing more, bookmarks included, on a connection that works: healed within ${seconds} s.`,
     deadlineSeconds: 240,
     run: async (world): Promise<Violation[]> => {
-      const { id } = await standing(world);
+      const { id } = await runningDeployment(world);
       const silenced = world.kubernetes.add({
         match: (request) => isWatch(request) && request.client === role,
         fault: { kind: 'filter-watch', drop: () => true },

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BACKGROUND, type Beat, faster, isKubernetesHeartbeat, kubernetesBeat } from '../heartbeats.ts';
+import { type Seen, toldSince, unrepeatedLooksLeftOut } from '../oracles/quiescence.ts';
 import type { KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
-import { type Seen, toldSince, unrepeatedLooksLeftOut } from '../quiet.ts';
 import { type AuditLine, berthRequests } from './audit.ts';
 import type { Issue } from './effects.ts';
 import type { OwnWorld } from './world.ts';

@@ -73,7 +73,7 @@ export class StepGenerator {
   #choose(view: LaneView): Omit<WalkStep, 'wait'> {
     const { record, failed } = view;
     const random = this.#random;
-    if ((failed || failingImage(record) !== null) && random.chance(0.7)) return this.mend(view);
+    if ((failed || failingImage(record) !== null) && random.chance(0.7)) return this.repair(view);
     if (isSwitchedOff(record) && random.chance(0.4)) {
       return this.#patch('switch on', 'switch on', { source_config: { resource_spec: { max_scale: null } } });
     }
@@ -224,7 +224,7 @@ export class StepGenerator {
   }
 
   /** Towards the end of a failure; it may take some of them. */
-  mend({ record }: LaneView): Omit<WalkStep, 'wait'> {
+  repair({ record }: LaneView): Omit<WalkStep, 'wait'> {
     const sidecars = (record.spec.sidecars ?? []).filter(
       ({ image }) => failingImage({ spec: {}, image }) === null,
     );
@@ -232,7 +232,7 @@ export class StepGenerator {
     const clean = { source_config: { resource_spec: { sidecars: sidecars.length === 0 ? null : sidecars } } };
     if (bad) {
       const image = this.#random.pick(IMAGES);
-      return this.#patch('mend', `mend: image ${image}`, {
+      return this.#patch('mend', `repair: image ${image}`, {
         ...clean,
         source_revision_config: { image_uri: image },
       });

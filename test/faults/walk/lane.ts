@@ -103,9 +103,9 @@ export class Lane {
   }
 
   /** Ends a failure: what has failed in the end tells nothing of what would have come of it. */
-  async mend(): Promise<void> {
+  async repair(): Promise<void> {
     for (let tries = 0; tries < MENDS && this.#how === 'failed'; tries += 1)
-      await this.#take((view) => ({ ...this.#generator.mend(view), wait: true }));
+      await this.#take((view) => ({ ...this.#generator.repair(view), wait: true }));
   }
 
   async #take(choose: (view: LaneView) => WalkStep): Promise<void> {

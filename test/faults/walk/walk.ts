@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
 import { RESOURCE_SPEC_FIELDS } from '../../../src/domain/resource-spec/resource-spec.ts';
-import { unhandledLines } from '../unhandled.ts';
+import { unhandledLines } from '../oracles/unhandled-errors.ts';
 import { UnexpectedAnswer } from './answers.ts';
 import { unrest } from './at-rest.ts';
 import { refusedRequests } from './audit.ts';
@@ -63,7 +63,7 @@ async function walkLane(lane: Lane, steps: number, deadline: number, signal: Abo
   }
   await lane.checkpoint();
   if (Date.now() >= deadline) return;
-  await lane.mend();
+  await lane.repair();
   await lane.checkpoint();
 }
 
@@ -109,7 +109,9 @@ async function walkIn(
     missing: coverage.missing(),
   };
   const isWhole = seconds === Number.POSITIVE_INFINITY && steps / count >= WHOLE_STEPS;
-  return isWhole ? { ...result, violations: [...result.violations, ...notWhole(result, options)] } : result;
+  return isWhole
+    ? { ...result, violations: [...result.violations, ...missingParts(result, options)] }
+    : result;
 }
 
 const ofNoLane =
@@ -120,7 +122,7 @@ const ofNoLane =
   };
 
 /** What a whole walk has not been through. */
-export function notWhole(
+export function missingParts(
   { missing, shortest, fewestCompared, unwell, returned }: WalkResult,
   options: WalkOptions,
 ): WalkViolation[] {

@@ -17,6 +17,7 @@ export type { ReflectorHandlers } from './cache.ts';
 export type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
 
 const WATCH_SECONDS = { min: 300, max: 600 };
+// guard: silent-watch-ends
 const IDLE_TIMEOUT_MS = 90_000;
 const LIST_TIMEOUT_MS = 60_000;
 /**
@@ -264,11 +265,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #recover(error: KubeError, failures: number, signal: AbortSignal): Promise<void> {
-    if (error.kind === 'gone') this.#needsList = true;
-    if (error.status !== undefined && error.kind !== 'too_many_requests') {
-      this.#refusals += 1;
-      if (this.#refusals >= REFUSALS_BEFORE_RELIST) this.#needsList = true;
-    }
+    // guard: list-again-after-410
+    this.#noteRejection(error);
     const delay = Math.max(
       error.retryAfterMs ?? 0,
       fullJitter(failures, this.#options.backoff ?? BACKOFF, this.#random),
@@ -276,6 +274,13 @@ export class Reflector<T extends KubeObject> {
     this.#health.failed(error, delay);
     this.#sync.failed();
     await sleep(this.#clock, delay, signal);
+  }
+
+  #noteRejection({ kind, status }: KubeError): void {
+    if (kind === 'gone') this.#needsList = true;
+    if (status === undefined || kind === 'too_many_requests') return;
+    this.#refusals += 1;
+    if (this.#refusals >= REFUSALS_BEFORE_RELIST) this.#needsList = true;
   }
 
   /** Whether list and watch would return this object; false in case of doubt. */

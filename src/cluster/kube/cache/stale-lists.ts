@@ -5,6 +5,7 @@ import { compareResourceVersions } from '../client/object.ts';
  * Number of consecutive lists older than the known state that are attributed to a lagging replica. The next list is
  * accepted.
  */
+// guard: stale-lists-rejected
 const MAX_STALE_LISTS = 3;
 
 /**

@@ -79,7 +79,9 @@ export class LeaderElector {
    * has fired.
    */
   isLeader(): boolean {
-    return this.#renewedAt !== undefined && this.#timeLeft() > 0;
+    // guard: term-expires-by-own-clock
+    if (this.#timeLeft() <= 0) return false;
+    return this.#renewedAt !== undefined;
   }
 
   /** Seeks leadership until the signal fires. When the signal fires, ends the term, releases the lease and resolves. */
@@ -131,7 +133,9 @@ export class LeaderElector {
     drained.abort();
     await renewals;
     signal.removeEventListener('abort', stop);
-    const released = this.isLeader() && (await this.#release());
+    let released = false;
+    // guard: lease-released-on-stop
+    if (this.isLeader()) released = await this.#release();
     this.#renewedAt = undefined;
     logger.info({ lease, identity, released }, 'no longer leading');
     onStoppedLeading?.();

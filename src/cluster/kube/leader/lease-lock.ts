@@ -105,6 +105,7 @@ export class LeaseLock {
       leaseTransitions: (base.spec?.leaseTransitions ?? 0) + (renewal ? 0 : 1),
     });
     try {
+      // guard: version-in-lease-writes
       this.#observe(await client.replace(next, { timeoutMs }));
       return true;
     } catch (error) {

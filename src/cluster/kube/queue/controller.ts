@@ -141,7 +141,9 @@ function settle(
     case 'retry': {
       if (abort?.aborted) return;
       const { error } = outcome;
+      // guard: retry-after
       const minDelayMs = isKubeError(error) ? error.retryAfterMs : undefined;
+      // guard: failed-reconcile-retried
       const delayMs = queue.addRateLimited(key, minDelayMs);
       const fields = {
         key,

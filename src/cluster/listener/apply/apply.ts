@@ -135,7 +135,16 @@ async function update(
   deps.guard();
   const written = await deps.view.writing(object, () =>
     deps.client.apply(
-      { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
+      {
+        ...object,
+        metadata: {
+          ...object.metadata,
+          // guard: uid-in-applies-of-listener
+          uid,
+          // guard: version-in-applies-of-listener
+          resourceVersion,
+        },
+      },
       { fieldManager: FIELD_MANAGERS.listener, signal },
     ),
   );
@@ -160,6 +169,7 @@ class NameTaken extends Refusal {
 }
 
 function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
+  // guard: custom-resource-of-another
   return spec?.deploymentId !== item.deployment_id;
 }
 

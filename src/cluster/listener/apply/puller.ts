@@ -72,6 +72,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
     } catch (error) {
       failures += 1;
       // Without `lost`, the hub would hand the items of a lost response out again only after a minute.
+      // guard: lost-work-handed-out-again
       lost = error instanceof HubError && error.kind === 'unavailable';
       await backOff('get work', error, failures, RETRY, options, signal);
     }

@@ -272,7 +272,9 @@ export async function purgeItem(
   });
   const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
   memory.set(deploymentId, { names, checks });
-  if (live?.spec?.deploymentId === deploymentId) {
+  // guard: purge-of-another
+  if (live?.spec?.deploymentId !== deploymentId) live = undefined;
+  if (live !== undefined) {
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {

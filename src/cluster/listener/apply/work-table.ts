@@ -164,6 +164,7 @@ export class WorkTable {
   #step(item: WorkItem, logger: Logger, signal: AbortSignal): Promise<StepResult> {
     const { term } = this.#options;
     const guard = () => {
+      // guard: listener-checks-lease-before-writes
       if (!term.isValid()) throw new TermOver();
     };
     const deps = { ...this.#options.deps, logger, guard };

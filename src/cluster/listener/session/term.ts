@@ -104,6 +104,7 @@ async function claim(
  * late.
  */
 function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
+  // guard: lease-expires-by-own-clock
   return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());
 }
 

@@ -76,9 +76,18 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
-  const reads = due.length > 0 && (!input.confirmed || due.some((action) => mayOutlive(action, input)));
+  const reads = mustReadParent(due, input);
   if (reads && !(await isParentUnchanged(input))) return { ...summary(results), outdated: true };
   return { ...(await actInStages(due, results, input)), confirmed: reads };
+}
+
+/** Whether these actions need a read of the custom resource. */
+function mustReadParent(due: readonly Action[], input: ActInput): boolean {
+  if (due.length === 0) return false;
+  // guard: read-after-start
+  if (!input.confirmed) return true;
+  // guard: read-before-creating
+  return due.some((action) => mayOutlive(action, input));
 }
 
 async function actInStages(
@@ -89,6 +98,7 @@ async function actInStages(
   let { announce } = input;
   for (const stage of [...new Set(due.map((action) => action.stage))].sort((a, b) => a - b)) {
     if (stage > STAGES.prerequisites && stage < STAGES.removal && announce !== undefined) {
+      // guard: rollout-recorded-before-writes
       if (!(await announce())) return { ...summary(results), outdated: true };
       announce = undefined;
     }

@@ -81,7 +81,14 @@ async function create(action: ActionOf<'create'>, execution: Execution): Promise
   const fieldManager = FIELD_MANAGERS.operator;
   if (once) return await noted(orphanGuard.create(object, execution), execution);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), withCount(replicas));
-  const fenced = { ...body, metadata: { ...body.metadata, resourceVersion: NO_VERSION } };
+  const fenced = {
+    ...body,
+    metadata: {
+      ...body.metadata,
+      // guard: create-only-if-absent
+      resourceVersion: NO_VERSION,
+    },
+  };
   return await noted(client.apply<KubeObject>(fenced, { fieldManager, force: true, signal }), execution);
 }
 
@@ -99,7 +106,14 @@ async function applied(
   // Fields without an owner are not part of the hash, because no manager owns them after the next apply.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
-  const fenced = { ...body, metadata: { ...body.metadata, uid } };
+  const fenced = {
+    ...body,
+    metadata: {
+      ...body.metadata,
+      // guard: uid-in-applies
+      uid,
+    },
+  };
   const fieldManager = FIELD_MANAGERS.operator;
   const send = (dryRun = false) =>
     client.apply<KubeObject>(fenced, { fieldManager, force: true, signal, dryRun });
@@ -258,8 +272,8 @@ async function remove(
   const { object, uid, resourceVersion } = action;
   try {
     await client.delete(resourceOf(object), object.metadata, {
-      uid,
-      resourceVersion,
+      // guard: preconditions-of-deletes
+      ...{ uid, resourceVersion },
       propagationPolicy,
       signal,
     });

@@ -28,6 +28,7 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
   if (isOurs(found, resource)) return await reconcileOwn(action, found, input);
+  // guard: labels-before-adoption
   if (isStripped(found, action.object)) return await adopt(action, found, input);
   const owner = controllerOf(found);
   // An earlier custom resource of this name owns the object, so the garbage collector is about to remove it.

@@ -92,6 +92,7 @@ export class OrphanGuard {
     if (this.#caller === undefined) return;
     const { client, resource, signal } = this.#caller;
     const caller = { client, resource, signal, mayAct: this.#mayAct };
+    // guard: orphan-check-after-posts
     for (let failures = 0; this.#sent.size > 0; failures += 1) {
       assertLeading(caller);
       try {

@@ -34,6 +34,7 @@ export class Refusals {
   standing(action: Action, ticks: number): Failure | undefined {
     const refusal = this.#byAction.get(action.id);
     if (refusal === undefined || ticks >= refusal.retryAt) return undefined;
+    // guard: rejected-writes-wait
     return refusal.fingerprint === fingerprint(action) ? refusal.failure : undefined;
   }
 

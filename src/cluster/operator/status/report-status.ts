@@ -50,7 +50,13 @@ export async function reportStatus(
   let written: KubeObject;
   try {
     written = await client.replaceStatus(
-      { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
+      {
+        apiVersion,
+        kind,
+        // guard: version-in-status-writes
+        metadata: { name, namespace, uid, resourceVersion },
+        status,
+      },
       { signal },
     );
     view.noteWrite(written);

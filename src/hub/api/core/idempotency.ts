@@ -65,9 +65,11 @@ export async function earlierAnswer(
   if (key === null) return null;
   const request = { key, operation, body: canonicalJson(withoutNulls(body)) };
   const outcome = await claimIdempotencyKey(transaction, deps.secretBox, tenantId, request, answer);
-  if (outcome.kind === 'first') return null;
+  if (outcome.kind === 'other_body')
+    throw new ApiError(409, 'The Idempotency-Key was used with another body.');
+  // guard: idempotency-key
   if (outcome.kind === 'repeated') return outcome.answer;
-  throw new ApiError(409, 'The Idempotency-Key was used with another body.');
+  return null;
 }
 
 /** 409: an earlier request with the same key created the object, which has been deleted since then. */

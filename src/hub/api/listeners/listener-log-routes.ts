@@ -79,9 +79,11 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   }
 }
 
-const presentLogRequest = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
+const presentLogRequest = ({ id, deploymentId, namespace, query, httpRequestId }: TakenLogRequest) => ({
   request_id: id,
-  ...rest,
+  deployment_id: deploymentId,
+  namespace,
+  query,
   ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
 });
 

@@ -23,6 +23,7 @@ export type WorkDeps = Pick<
 >;
 
 /** Time in milliseconds after which a waiting request queries again, because notifications can be lost. */
+// guard: poll-without-notification
 const REQUERY_MS = 5000;
 /** Time after which the request queries again if work is due, but another transaction holds the rows. */
 const BUSY_MS = 100;
@@ -126,6 +127,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     const items =
       due && !signal.aborted
         ? await scope.transaction(async (transaction) => {
+            // guard: epoch-of-work
             await checkEpoch(transaction, listenerId, epoch);
             return takeWork(transaction, listenerId, limit, renderer(deps));
           }, HANDING_OUT)

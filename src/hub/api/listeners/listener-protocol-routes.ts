@@ -263,6 +263,7 @@ function addRoutes(
       const scope = await scopeOf(request, listenerId);
       const { epoch, complete, items, namespaces = null } = request.body;
       const result = await scope.transaction(async (transaction) => {
+        // guard: epoch-of-inventories
         await checkEpoch(transaction, listenerId, epoch);
         const entries = items.map(toInventoryEntry);
         return takeInventory(transaction, listenerId, { complete, namespaces, entries });

@@ -2,12 +2,23 @@ import type { BranchWatch, LatestRevision } from '../../../domain/builds/branch-
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { fromStoredWatch, type StoredBranchWatch, toStoredWatch } from './stored-branch-watch.ts';
+import { and, eq, isNull, sql } from '../core/drizzle.ts';
+import { deployments, revisions } from '../core/schema.ts';
+import { claimBranchesStatement } from '../sql/builds/claim-branches.ts';
+import { builtOnPush, nextPollSql } from '../sql/fragments/branch-polls.ts';
+import { fromStoredWatch, toStoredWatch } from './stored-branch-watch.ts';
 
 /**
  * Reads and writes deployments that are built on push: the deployments that a push affects, the known state of their
  * branches, and the time of the next poll.
  */
+
+const BUILT_ON_PUSH = sql.raw(builtOnPush('deployments'));
+
+const own = (tenantId: string, deploymentId: string) =>
+  and(eq(deployments.id, deploymentId), eq(deployments.tenantId, tenantId));
+
+const inSecondsFromNow = (seconds: number) => sql`now() + make_interval(secs => ${seconds}::float8)`;
 
 /** A deployment that a push may affect. */
 export interface PushCandidate {
@@ -16,22 +27,27 @@ export interface PushCandidate {
   readonly repoRef: string | null;
 }
 
-const BUILT_ON_PUSH = `d.source = 'git_host' AND d.delete_requested_at IS NULL
-  AND d.source_config -> 'build_on_push' = 'true'::jsonb`;
-
-const CANDIDATES = `
-SELECT d.id, d.source_config ->> 'repo_url' AS "repoUrl", d.source_revision_config ->> 'repo_ref' AS "repoRef"
-FROM deployments d
-WHERE d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2 AND ${BUILT_ON_PUSH}
-ORDER BY d.id`;
-
 /** Deployments of an integration that are built on push, in the order of their ids. */
 export function pushCandidates(
   reader: Reader,
   tenantId: string,
   integrationId: string,
 ): Promise<PushCandidate[]> {
-  return reader.query<PushCandidate>(CANDIDATES, [tenantId, integrationId]);
+  return reader.drizzle
+    .select({
+      id: deployments.id,
+      repoUrl: sql<string>`${deployments.sourceConfig} ->> 'repo_url'`,
+      repoRef: sql<string | null>`${deployments.sourceRevisionConfig} ->> 'repo_ref'`,
+    })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.tenantId, tenantId),
+        sql`${deployments.sourceConfig} ->> 'integration_id' = ${integrationId}`,
+        BUILT_ON_PUSH,
+      ),
+    )
+    .orderBy(deployments.id);
 }
 
 /** The known state of a deployment's branch, and its latest revision. */
@@ -39,16 +55,6 @@ export interface BranchState {
   readonly watch: BranchWatch | null;
   readonly latest: LatestRevision;
 }
-
-interface StateRow {
-  watch: StoredBranchWatch | null;
-  commit: string | null;
-  status: RevisionStatus | null;
-}
-
-const STATE = `
-SELECT d.branch_watch AS watch, r.status, r.source_revision_config ->> 'repo_commit_sha' AS commit
-FROM deployments d LEFT JOIN revisions r ON r.id = d.latest_revision_id WHERE d.id = $2 AND d.tenant_id = $1`;
 
 const BUILDING: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
@@ -58,7 +64,15 @@ export async function readBranchState(
   tenantId: string,
   deploymentId: string,
 ): Promise<BranchState> {
-  const [row] = await transaction.query<StateRow>(STATE, [tenantId, deploymentId]);
+  const [row] = await transaction.drizzle
+    .select({
+      watch: deployments.branchWatch,
+      status: revisions.status,
+      commit: sql<string | null>`${revisions.sourceRevisionConfig} ->> 'repo_commit_sha'`,
+    })
+    .from(deployments)
+    .leftJoin(revisions, eq(revisions.id, deployments.latestRevisionId))
+    .where(own(tenantId, deploymentId));
   const { watch = null, commit = null, status = null } = row ?? {};
   return {
     watch: fromStoredWatch(watch),
@@ -73,19 +87,19 @@ export async function wasBuilt(
   deploymentId: string,
   commit: string,
 ): Promise<boolean> {
-  const found = await reader.query(
-    `SELECT 1 FROM revisions WHERE deployment_id = $2 AND tenant_id = $1
-     AND source_revision_config ->> 'repo_commit_sha' = $3 LIMIT 1`,
-    [tenantId, deploymentId, commit],
-  );
+  const found = await reader.drizzle
+    .select({ id: revisions.id })
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.deploymentId, deploymentId),
+        eq(revisions.tenantId, tenantId),
+        sql`${revisions.sourceRevisionConfig} ->> 'repo_commit_sha' = ${commit}`,
+      ),
+    )
+    .limit(1);
   return found.length > 0;
 }
-
-const WATCH = `
-UPDATE deployments SET branch_watch = $3,
-  next_poll_at = CASE WHEN next_poll_at IS NULL OR $4::float8 IS NULL THEN next_poll_at
-    ELSE now() + make_interval(secs => $4::float8) END
-WHERE id = $2 AND tenant_id = $1`;
 
 /**
  * Stores the known state of a branch. The caller has locked the deployment's row.
@@ -98,12 +112,15 @@ export async function writeBranchWatch(
   watch: BranchWatch | null,
   pollInSeconds: number | null,
 ): Promise<void> {
-  await transaction.query(WATCH, [
-    tenantId,
-    deploymentId,
-    watch === null ? null : JSON.stringify(toStoredWatch(watch)),
-    pollInSeconds,
-  ]);
+  const { nextPollAt } = deployments;
+  const next =
+    pollInSeconds === null
+      ? {}
+      : { nextPollAt: sql`CASE WHEN ${nextPollAt} IS NOT NULL THEN ${inSecondsFromNow(pollInSeconds)} END` };
+  await transaction.drizzle
+    .update(deployments)
+    .set({ branchWatch: watch === null ? null : toStoredWatch(watch), ...next })
+    .where(own(tenantId, deploymentId));
 }
 
 /** A deployment whose branch is due for a poll. */
@@ -122,47 +139,6 @@ export interface DueBranch {
 }
 
 /**
- * Selects all due branches, or only branches after a push whose order was uncertain.
- * @param soonOnly a parameter of the statement
- */
-const wanted = (soonOnly: string) => `(NOT ${soonOnly}::boolean OR d.branch_watch -> 'soon' = 'true'::jsonb)`;
-const WANTED = wanted('$3');
-
-/**
- * Whether the branch of the deployment `d` is due for a poll.
- * @param soonOnly a parameter: only branches after a push whose order was uncertain
- */
-export const pollDue = (soonOnly: string) =>
-  `d.next_poll_at <= now() AND ${BUILT_ON_PUSH} AND ${wanted(soonOnly)}`;
-
-/**
- * Each due branch is claimed together with the other branches of its repository, so that one request serves all. Locked
- * rows are skipped. next_poll_at is set to the end of the claim, so that another process polls the branch if this
- * process dies.
- */
-const CLAIM = `
-WITH due AS (
-  SELECT d.tenant_id, d.source_config ->> 'integration_id' AS integration, d.source_config ->> 'repo_url' AS url
-  FROM deployments d WHERE ${pollDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
-), claimed AS (
-  SELECT d.id FROM deployments d
-  WHERE d.next_poll_at IS NOT NULL AND ${BUILT_ON_PUSH} AND ${WANTED} AND EXISTS (
-    SELECT 1 FROM due WHERE due.tenant_id = d.tenant_id AND due.url = d.source_config ->> 'repo_url'
-      AND due.integration IS NOT DISTINCT FROM d.source_config ->> 'integration_id')
-  FOR NO KEY UPDATE OF d SKIP LOCKED
-)
-UPDATE deployments d SET next_poll_at = now() + make_interval(secs => $2::float8)
-FROM claimed WHERE d.id = claimed.id
-RETURNING d.id, d.tenant_id AS "tenantId", d.source_config ->> 'repo_url' AS "repoUrl",
-  d.source_revision_config ->> 'repo_ref' AS "repoRef", d.source_config ->> 'integration_id' AS "integrationId",
-  (SELECT i.provider FROM integrations i WHERE i.id::text = d.source_config ->> 'integration_id'
-    AND i.tenant_id = d.tenant_id) AS provider, d.branch_watch AS watch, d.next_poll_at::text AS "claimedUntil"`;
-
-interface ClaimedRow extends Omit<DueBranch, 'watch'> {
-  readonly watch: StoredBranchWatch | null;
-}
-
-/**
  * Claims the branches of up to `limit` due repositories, for `leaseSeconds`. Platform scope.
  * @param soonOnly only branches that are due because the order of a push was uncertain
  */
@@ -170,8 +146,8 @@ export async function claimBranches(
   transaction: Transaction,
   { limit, leaseSeconds, soonOnly = false }: { limit: number; leaseSeconds: number; soonOnly?: boolean },
 ): Promise<DueBranch[]> {
-  const rows = await transaction.query<ClaimedRow>(CLAIM, [limit, leaseSeconds, soonOnly]);
-  return rows.map((row) => ({ ...row, watch: fromStoredWatch(row.watch) }));
+  const rows = await transaction.run(claimBranchesStatement, { limit, leaseSeconds, soonOnly });
+  return rows.map(({ branchWatch, ...row }) => ({ ...row, watch: fromStoredWatch(branchWatch) }));
 }
 
 /** Sets the next poll of unchanged branches, unless a push has set an earlier poll in the meantime. Platform scope. */
@@ -179,25 +155,21 @@ export async function scheduleNextPoll(
   transaction: Transaction,
   { ids, claimedUntil, inSeconds }: { ids: readonly string[]; claimedUntil: string; inSeconds: number },
 ): Promise<void> {
-  await transaction.query(
-    `UPDATE deployments SET next_poll_at = now() + make_interval(secs => $2::float8)
-     WHERE id = ANY($1::uuid[]) AND next_poll_at = $3::timestamptz`,
-    [ids, inSeconds, claimedUntil],
-  );
+  await transaction.drizzle
+    .update(deployments)
+    .set({ nextPollAt: inSecondsFromNow(inSeconds) })
+    .where(
+      and(
+        sql`${deployments.id} = ANY(${sql.param(ids)}::uuid[])`,
+        sql`${deployments.nextPollAt} = ${claimedUntil}::timestamptz`,
+      ),
+    );
 }
-
-/**
- * SQL of next_poll_at for a deployment with this source and source_config. The value is NULL for a deployment that is
- * not built on push, otherwise the current value, or a time within a minute.
- */
-export const nextPollSql = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
-  `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb
-    THEN coalesce(${present}, now() + random() * interval '1 minute') END`;
 
 /** Schedules polls for deployments of an earlier release that did not poll branches. Platform scope. */
 export async function scheduleUnscheduled(transaction: Transaction): Promise<void> {
-  await transaction.query(
-    `UPDATE deployments d SET next_poll_at = ${nextPollSql('d.source', 'd.source_config')}
-     WHERE d.next_poll_at IS NULL AND ${BUILT_ON_PUSH}`,
-  );
+  await transaction.drizzle
+    .update(deployments)
+    .set({ nextPollAt: sql.raw(nextPollSql('deployments.source', 'deployments.source_config')) })
+    .where(and(isNull(deployments.nextPollAt), BUILT_ON_PUSH));
 }

@@ -1,17 +1,17 @@
 import {
   type BuildLogLine,
   KEPT_BUILD_LOGS,
-  type KeptLog,
   LEFT_OUT,
   type LogPiece,
   type TakenPiece,
   takePiece,
 } from '../../../domain/builds/build-log.ts';
-import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import { withoutCredentials } from '../../../domain/redaction/credential-text.ts';
 import type { Reader, Transaction } from '../core/database.ts';
+import { and, eq, lt, sql } from '../core/drizzle.ts';
 import { inTurns, masking } from '../core/masking.ts';
-import type { Page, SealedSecrets } from '../core/records.ts';
+import type { Page } from '../core/records.ts';
+import { buildLogs, deployments, integrations, revisions, secretSets } from '../core/schema.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { openToken } from './integrations.ts';
 
@@ -23,71 +23,76 @@ import { openToken } from './integrations.ts';
 /** Notification channel for new log lines. The payload is the id of a revision or of a log request. */
 export const LOG_CHANNEL = 'berth_logs';
 
-interface BuildRow {
-  tenant_id: string;
-  deployment_id: string;
-  secrets_id: string | null;
-  key_id: string | null;
-  sealed: Buffer | null;
-  i_id: string | null;
-  i_provider: GitProvider;
-  i_host_url: string;
-  i_key_id: string;
-  i_sealed: Buffer;
+/** Locks a revision, so that the pieces of its log are written one at a time. Reads the secrets that its log may show. */
+async function lockBuild(transaction: Transaction, revisionId: string, listenerId: string) {
+  const [build] = await transaction.drizzle
+    .select({
+      tenantId: revisions.tenantId,
+      secrets: {
+        id: secretSets.id,
+        tenantId: secretSets.tenantId,
+        deploymentId: secretSets.deploymentId,
+        keyId: secretSets.keyId,
+        sealed: secretSets.sealed,
+      },
+      integration: {
+        id: integrations.id,
+        tenantId: integrations.tenantId,
+        provider: integrations.provider,
+        hostUrl: integrations.hostUrl,
+        keyId: integrations.keyId,
+        sealed: integrations.sealed,
+      },
+    })
+    .from(revisions)
+    .innerJoin(deployments, eq(deployments.id, revisions.deploymentId))
+    .leftJoin(secretSets, eq(secretSets.id, revisions.secretsId))
+    .leftJoin(
+      integrations,
+      and(
+        eq(integrations.tenantId, deployments.tenantId),
+        sql`${integrations.id} = (${deployments.sourceConfig} ->> 'integration_id')::uuid`,
+      ),
+    )
+    .where(and(eq(revisions.id, revisionId), eq(deployments.listenerId, listenerId)))
+    .for('no key update', { of: revisions });
+  return build;
 }
 
-/** Locks a revision, so that the pieces of its log are written one at a time. */
-const LOCK = `
-SELECT r.tenant_id, r.deployment_id, r.secrets_id, s.key_id, s.sealed, i.id AS i_id, i.provider AS i_provider,
-  i.host_url AS i_host_url, i.key_id AS i_key_id, i.sealed AS i_sealed
-FROM revisions r
-  JOIN deployments d ON d.id = r.deployment_id
-  LEFT JOIN secret_sets s ON s.id = r.secrets_id
-  LEFT JOIN integrations i ON i.tenant_id = d.tenant_id AND i.id = (d.source_config ->> 'integration_id')::uuid
-WHERE r.id = $1 AND d.listener_id = $2
-FOR NO KEY UPDATE OF r`;
+type Build = NonNullable<Awaited<ReturnType<typeof lockBuild>>>;
 
-/** Counts only rows of the latest attempt. The end markers of attempts have no lines. */
-const KEPT = `
-SELECT coalesce(max(first_line + jsonb_array_length(lines)), 0) AS lines,
-  coalesce(sum(octet_length(lines::text)), 0)::int AS bytes, max((lines -> 0 ->> 'attempt')::int) AS attempt,
-  coalesce(min(first_line) FILTER (WHERE (lines -> 0 ->> 'attempt')::int = $2), 0) AS lines_before,
-  coalesce(bool_or(lines = '[]'), false) AS ended
-FROM build_logs WHERE revision_id = $1`;
+/** SQL: whether a row is the end marker of an attempt, which has no lines. */
+const IS_END = sql`${buildLogs.lines} = '[]'`;
 
-const UNMARK = `DELETE FROM build_logs WHERE revision_id = $1 AND lines = '[]'`;
-const ADD = `
-INSERT INTO build_logs (tenant_id, revision_id, first_line, lines) VALUES ($1, $2, $3, $4::jsonb)
-ON CONFLICT (revision_id, first_line) DO NOTHING`;
-const NOTIFY = `SELECT pg_notify('${LOG_CHANNEL}', $1)`;
+/** The stored part of a log. Counts only rows of the latest attempt. */
+async function readKept(transaction: Transaction, revisionId: string, attempt: number) {
+  const { firstLine, lines } = buildLogs;
+  const ofRow = sql`(${lines} -> 0 ->> 'attempt')::int`;
+  const [kept] = await transaction.drizzle
+    .select({
+      lines: sql<number>`coalesce(max(${firstLine} + jsonb_array_length(${lines})), 0)`,
+      bytes: sql<number>`coalesce(sum(octet_length(${lines}::text)), 0)::int`,
+      attempt: sql<number | null>`max(${ofRow})`,
+      linesBefore: sql<number>`coalesce(min(${firstLine}) FILTER (WHERE ${ofRow} = ${attempt}), 0)`,
+      ended: sql<boolean>`coalesce(bool_or(${IS_END}), false)`,
+    })
+    .from(buildLogs)
+    .where(eq(buildLogs.revisionId, revisionId));
+  return kept;
+}
 
-interface KeptRow {
-  lines: number;
-  bytes: number;
-  attempt: number | null;
-  lines_before: number;
-  ended: boolean;
+function addPiece(transaction: Transaction, piece: typeof buildLogs.$inferInsert) {
+  const { revisionId, firstLine } = buildLogs;
+  return transaction.drizzle
+    .insert(buildLogs)
+    .values(piece)
+    .onConflictDoNothing({ target: [revisionId, firstLine] });
 }
 
 /** Masks a line before it is stored, because everyone who can see the deployment can read it. */
-function masked(box: SecretBox, row: BuildRow): (text: string) => string {
-  const { tenant_id: tenantId, deployment_id: deploymentId, secrets_id: id, key_id: keyId, sealed } = row;
-  const sets: SealedSecrets[] =
-    id === null || keyId === null || sealed === null ? [] : [{ id, tenantId, deploymentId, keyId, sealed }];
-  const integration = () =>
-    row.i_id === null
-      ? []
-      : [
-          openToken(box, {
-            id: row.i_id,
-            tenantId,
-            provider: row.i_provider,
-            hostUrl: row.i_host_url,
-            keyId: row.i_key_id,
-            sealed: row.i_sealed,
-          }),
-        ];
-  const mask = masking(box, sets, integration);
+function masked(box: SecretBox, { secrets, integration }: Build): (text: string) => string {
+  const tokens = () => (integration === null ? [] : [openToken(box, integration)]);
+  const mask = masking(box, secrets === null ? [] : [secrets], tokens);
   return (text) => withoutCredentials(mask(text));
 }
 
@@ -97,11 +102,11 @@ function masked(box: SecretBox, row: BuildRow): (text: string) => string {
  */
 async function withoutSecrets(
   box: SecretBox,
-  row: BuildRow,
+  build: Build,
   lines: readonly BuildLogLine[],
 ): Promise<BuildLogLine[]> {
   if (lines.length === 0) return [];
-  const mask = masked(box, row);
+  const mask = masked(box, build);
   // The notice about omitted lines is Berth's own text.
   return inTurns(lines, (line) => (line.text === LEFT_OUT ? line : { ...line, text: mask(line.text) }));
 }
@@ -123,33 +128,28 @@ export async function addBuildLog(
   piece: BuildLogPiece,
 ): Promise<Omit<TakenPiece, 'added'>> {
   const { revisionId, attempt } = piece;
-  const [row] = await transaction.query<BuildRow>(LOCK, [revisionId, listenerId]);
-  if (row === undefined) return UNKNOWN;
-  const [kept] = await transaction.query<KeptRow>(KEPT, [revisionId, attempt]);
+  const build = await lockBuild(transaction, revisionId, listenerId);
+  if (build === undefined) return UNKNOWN;
+  const kept = await readKept(transaction, revisionId, attempt);
   if (kept === undefined) return UNKNOWN;
   // An attempt can end only after one of its lines was stored, so a line of a later attempt starts a new log.
   if (kept.ended && attempt <= (kept.attempt ?? 1))
-    return { nextLine: kept.lines - kept.lines_before, full: true };
-  const known: KeptLog = { ...kept, linesBefore: kept.lines_before };
-  const taken = takePiece(known, piece);
+    return { nextLine: kept.lines - kept.linesBefore, full: true };
+  const taken = takePiece(kept, piece);
   const { nextLine, full } = taken;
-  const added = await withoutSecrets(box, row, taken.added);
+  const added = await withoutSecrets(box, build, taken.added);
   const ends = piece.last && nextLine >= piece.firstLine + piece.lines.length;
-  if (added.length > 0 && kept.ended) await transaction.query(UNMARK, [revisionId]);
+  const { tenantId } = build;
+  if (added.length > 0 && kept.ended)
+    await transaction.drizzle.delete(buildLogs).where(and(eq(buildLogs.revisionId, revisionId), IS_END));
   if (added.length > 0)
-    await transaction.query(ADD, [row.tenant_id, revisionId, kept.lines, JSON.stringify(added)]);
+    await addPiece(transaction, { tenantId, revisionId, firstLine: kept.lines, lines: added });
   if (ends || full)
-    await transaction.query(ADD, [row.tenant_id, revisionId, kept.lines + added.length, '[]']);
-  if (added.length > 0 || ends) await transaction.query(NOTIFY, [revisionId]);
+    await addPiece(transaction, { tenantId, revisionId, firstLine: kept.lines + added.length, lines: [] });
+  if (added.length > 0 || ends)
+    await transaction.drizzle.execute(sql`SELECT pg_notify(${LOG_CHANNEL}, ${revisionId})`);
   return { nextLine, full: full || ends };
 }
-
-const READ = `
-SELECT first_line, lines FROM build_logs
-WHERE revision_id = $2 AND tenant_id = $1 AND first_line < $3::int + $4::int
-  AND first_line >= coalesce((SELECT max(b.first_line) FROM build_logs b WHERE b.revision_id = $2 AND b.first_line <= $3), 0)
-ORDER BY first_line`;
-const ENDED = `SELECT 1 FROM build_logs WHERE revision_id = $1 AND lines = '[]'`;
 
 export interface ReadLog {
   readonly lines: readonly BuildLogLine[];
@@ -165,30 +165,43 @@ export async function readBuildLog(
   { offset, limit }: Page,
 ): Promise<ReadLog> {
   // The end is read first, so that a line that is added between the two reads cannot follow the end.
-  const marked = (await reader.query(ENDED, [revisionId])).length > 0;
-  const rows = await reader.query<{ first_line: number; lines: BuildLogLine[] }>(READ, [
-    tenantId,
-    revisionId,
-    offset,
-    limit,
-  ]);
-  const from = rows[0]?.first_line ?? offset;
+  const marked = await reader.drizzle
+    .select({ firstLine: buildLogs.firstLine })
+    .from(buildLogs)
+    .where(and(eq(buildLogs.revisionId, revisionId), IS_END));
+  const rows = await reader.drizzle
+    .select({ firstLine: buildLogs.firstLine, lines: buildLogs.lines })
+    .from(buildLogs)
+    .where(
+      and(
+        eq(buildLogs.revisionId, revisionId),
+        eq(buildLogs.tenantId, tenantId),
+        lt(buildLogs.firstLine, offset + limit),
+        sql`${buildLogs.firstLine} >= coalesce((SELECT max(b.first_line) FROM ${buildLogs} b
+          WHERE b.revision_id = ${revisionId} AND b.first_line <= ${offset}), 0)`,
+      ),
+    )
+    .orderBy(buildLogs.firstLine);
+  const from = rows[0]?.firstLine ?? offset;
   const lines = rows.flatMap((row) => row.lines).slice(Math.max(0, offset - from));
-  return { lines: lines.slice(0, limit), ended: marked && lines.length < limit };
+  return { lines: lines.slice(0, limit), ended: marked.length > 0 && lines.length < limit };
 }
 
-const PRUNE = `
-DELETE FROM build_logs WHERE revision_id IN (
+/** SQL: revisions whose logs are removed. The number is limited, so that the statement is short. */
+const PRUNABLE = sql`(
   SELECT id FROM (
     SELECT r.id, row_number() OVER (PARTITION BY r.deployment_id ORDER BY r.number DESC) AS age
-    FROM revisions r WHERE EXISTS (SELECT 1 FROM build_logs b WHERE b.revision_id = r.id)
-  ) AS logged WHERE age > $1 LIMIT 500)
-RETURNING revision_id`;
+    FROM ${revisions} r WHERE EXISTS (SELECT 1 FROM ${buildLogs} b WHERE b.revision_id = r.id)
+  ) AS logged WHERE age > ${KEPT_BUILD_LOGS} LIMIT 500)`;
 
 /**
  * Removes the logs of all builds except the newest builds of each deployment. Platform scope.
  * @returns the number of removed rows
  */
 export async function pruneBuildLogs(transaction: Transaction): Promise<number> {
-  return (await transaction.query(PRUNE, [KEPT_BUILD_LOGS])).length;
+  const removed = await transaction.drizzle
+    .delete(buildLogs)
+    .where(sql`${buildLogs.revisionId} IN ${PRUNABLE}`)
+    .returning({ revisionId: buildLogs.revisionId });
+  return removed.length;
 }

@@ -5,7 +5,7 @@ import type { Reader, Transaction } from '../core/database.ts';
 import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
-import { integrations } from '../core/schema.ts';
+import { deployments, integrations } from '../core/schema.ts';
 import { rejectSameName } from '../deployments/same-name.ts';
 import { redeliverTokens } from '../secrets/build-credentials.ts';
 import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
@@ -199,11 +199,6 @@ export async function updateIntegration(
   return after;
 }
 
-const USERS = `
-SELECT count(*)::int AS n FROM deployments
-WHERE tenant_id = $1 AND source_config ->> 'integration_id' = $2
-  AND (delete_requested_at IS NULL OR purge_after > clock_timestamp())`;
-
 /**
  * Deletes an integration, unless a deployment refers to it that is not being deleted or can still be restored.
  * @returns the number of deployments that refer to it; 0: the integration was deleted. null: the tenant has no
@@ -223,8 +218,17 @@ export async function deleteIntegration(
     .where(own(tenantId, id))
     .for('update');
   if (found === undefined) return null;
-  const [users] = await transaction.query<{ n: number }>(USERS, [tenantId, id]);
-  if (users === undefined || users.n > 0) return users?.n ?? 0;
+  const [users] = await transaction.drizzle
+    .select({ count: sql<number>`count(*)::int` })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.tenantId, tenantId),
+        sql`${deployments.sourceConfig} ->> 'integration_id' = ${id}`,
+        sql`(${deployments.deleteRequestedAt} IS NULL OR ${deployments.purgeAfter} > clock_timestamp())`,
+      ),
+    );
+  if (users === undefined || users.count > 0) return users?.count ?? 0;
   await transaction.drizzle.delete(integrations).where(own(tenantId, id));
   const message = `Integration ${found.name} was deleted.`;
   await recordEvent(transaction, tenantId, actor, ['IntegrationDeleted', message], { integration_id: id });

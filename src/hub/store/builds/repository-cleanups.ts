@@ -1,5 +1,9 @@
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
+import { and, eq, or, sql } from '../core/drizzle.ts';
+import { deployments, repositoryCleanings, revisions } from '../core/schema.ts';
+import { claimCleaningsStatement } from '../sql/builds/claim-cleanings.ts';
+import { enqueueCleaningsStatement } from '../sql/builds/enqueue-cleanings.ts';
 
 /**
  * Pending cleanups of the platform's registry. A row is kept until its cleanup is complete, so that each cleanup runs
@@ -17,32 +21,13 @@ export interface RepositoryCleaning {
   readonly attempts: number;
 }
 
-/**
- * A cleanup for the deployments `d` with the ids $1, which got another image. An earlier image of these deployments may
- * be unused.
- */
-const ENQUEUE = `
-INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name)
-SELECT id, tenant_id, app_name FROM deployments WHERE id = ANY($1::uuid[]) ORDER BY id
-ON CONFLICT (deployment_id) DO UPDATE SET attempts = repository_cleanings.attempts + 1, next_attempt_at = now()`;
-
 /** Requests cleanups of the repositories of these deployments, because each got another image. */
 export async function enqueueCleanings(
   transaction: Transaction,
   deploymentIds: readonly string[],
 ): Promise<void> {
-  if (deploymentIds.length > 0) await transaction.query(ENQUEUE, [deploymentIds]);
+  if (deploymentIds.length > 0) await transaction.run(enqueueCleaningsStatement, { deploymentIds });
 }
-
-const CLAIM = `
-WITH due AS (
-  SELECT deployment_id FROM repository_cleanings WHERE next_attempt_at <= now()
-  ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED
-)
-UPDATE repository_cleanings c SET attempts = c.attempts + 1,
-  next_attempt_at = now() + make_interval(secs => $2::double precision)
-FROM due WHERE c.deployment_id = due.deployment_id
-RETURNING c.deployment_id AS "deploymentId", c.tenant_id AS "tenantId", c.app_name AS "appName", c.whole, c.attempts`;
 
 /**
  * Claims up to `limit` due cleanups for `leaseSeconds`. If the process dies, another process claims the cleanups after
@@ -52,47 +37,43 @@ export function claimCleanings(
   transaction: Transaction,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ): Promise<RepositoryCleaning[]> {
-  return transaction.query<RepositoryCleaning>(CLAIM, [limit, leaseSeconds]);
+  return transaction.run(claimCleaningsStatement, { limit, leaseSeconds });
 }
 
-/** Has no effect if a cleanup was requested again in the meantime, because more images may be unused now. */
-const DONE = 'DELETE FROM repository_cleanings WHERE deployment_id = $1 AND attempts = $2 AND whole = $3';
+/** Matches no row if a cleanup was requested again in the meantime, because more images may be unused now. */
+const unchanged = ({ deploymentId, attempts, whole }: RepositoryCleaning) =>
+  and(
+    eq(repositoryCleanings.deploymentId, deploymentId),
+    eq(repositoryCleanings.attempts, attempts),
+    eq(repositoryCleanings.whole, whole),
+  );
 
 /** Records that no images are left to remove. Platform scope. */
 export async function finishCleaning(transaction: Transaction, cleaning: RepositoryCleaning): Promise<void> {
-  await transaction.query(DONE, [cleaning.deploymentId, cleaning.attempts, cleaning.whole]);
+  await transaction.drizzle.delete(repositoryCleanings).where(unchanged(cleaning));
 }
-
-const POSTPONE = `
-UPDATE repository_cleanings SET next_attempt_at = now() + make_interval(secs => $4::double precision)
-WHERE deployment_id = $1 AND attempts = $2 AND whole = $3`;
 
 /** Records a failure. The cleanup is due again after the given number of seconds. Platform scope. */
 export async function postponeCleaning(
   transaction: Transaction,
-  { deploymentId, attempts, whole }: RepositoryCleaning,
+  cleaning: RepositoryCleaning,
   seconds: number,
 ): Promise<void> {
-  await transaction.query(POSTPONE, [deploymentId, attempts, whole, seconds]);
+  await transaction.drizzle
+    .update(repositoryCleanings)
+    .set({ nextAttemptAt: sql`now() + make_interval(secs => ${seconds}::float8)` })
+    .where(unchanged(cleaning));
 }
 
 /** Removes all requests, for a registry that the hub does not clean up. Platform scope. */
 export async function discardCleanings(transaction: Transaction): Promise<void> {
-  await transaction.query('DELETE FROM repository_cleanings');
+  await transaction.drizzle.delete(repositoryCleanings);
 }
 
 /**
- * The conditions equal the conditions for the secrets of revisions (hub/store/core/housekeeping.ts), because a revision
- * cannot be repeated without its secrets.
- */
-const NEEDED = `
-SELECT r.number, r.resolved_image AS image FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.status <> ALL($2::text[])
-  OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $3)`;
-
-/**
  * The revisions of a deployment whose images are needed: revisions that may run, and the newest `kept` revisions.
- * Platform scope.
+ * Platform scope. The conditions equal the conditions for the secrets of revisions (hub/store/core/housekeeping.ts),
+ * because a revision cannot be repeated without its secrets.
  * @returns the numbers of these revisions, and the known images
  */
 export function neededImages(
@@ -100,5 +81,20 @@ export function neededImages(
   deploymentId: string,
   kept: number,
 ): Promise<{ readonly number: number; readonly image: string | null }[]> {
-  return reader.query(NEEDED, [deploymentId, TERMINAL_STATUSES, kept]);
+  const newest = sql`(SELECT max(n.number) FROM ${revisions} n WHERE n.deployment_id = ${deploymentId})`;
+  return reader.drizzle
+    .select({ number: revisions.number, image: revisions.resolvedImage })
+    .from(revisions)
+    .innerJoin(deployments, eq(deployments.id, revisions.deploymentId))
+    .where(
+      and(
+        eq(deployments.id, deploymentId),
+        or(
+          eq(revisions.id, deployments.activeRevisionId),
+          eq(revisions.id, deployments.latestRevisionId),
+          sql`${revisions.status} <> ALL(${sql.param(TERMINAL_STATUSES)}::text[])`,
+          sql`${revisions.number} > ${newest} - ${kept}`,
+        ),
+      ),
+    );
 }

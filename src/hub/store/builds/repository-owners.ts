@@ -1,4 +1,6 @@
 import type { Reader } from '../core/database.ts';
+import { and, eq, isNull, or } from '../core/drizzle.ts';
+import { deployments, tombstones } from '../core/schema.ts';
 
 /** The owner of a repository in the platform's registry. */
 export interface RepositoryOwner {
@@ -6,12 +8,6 @@ export interface RepositoryOwner {
   readonly tenantId: string;
   readonly appName: string;
 }
-
-const OWNER = `
-SELECT id, tenant_id AS "tenantId", app_name AS "appName" FROM deployments
-WHERE tenant_id = $1 AND id = $2 AND (delete_requested_at IS NULL OR keep_workloads AND $3::boolean)
-UNION ALL
-SELECT id, tenant_id, app_name FROM tombstones WHERE tenant_id = $1 AND id = $2 AND kept_workloads AND $3::boolean`;
 
 /**
  * The deployment that owns a repository; null: the deployment is deleted, being deleted, or belongs to another tenant.
@@ -23,6 +19,30 @@ export async function findRepositoryOwner(
   deploymentId: string,
   onlyPulls: boolean,
 ): Promise<RepositoryOwner | null> {
-  const [owner] = await reader.query<RepositoryOwner>(OWNER, [tenantId, deploymentId, onlyPulls]);
-  return owner ?? null;
+  const { drizzle } = reader;
+  const owner = drizzle
+    .select({ id: deployments.id, tenantId: deployments.tenantId, appName: deployments.appName })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.tenantId, tenantId),
+        eq(deployments.id, deploymentId),
+        or(
+          isNull(deployments.deleteRequestedAt),
+          onlyPulls ? eq(deployments.keepWorkloads, true) : undefined,
+        ),
+      ),
+    );
+  const formerOwner = drizzle
+    .select({ id: tombstones.id, tenantId: tombstones.tenantId, appName: tombstones.appName })
+    .from(tombstones)
+    .where(
+      and(
+        eq(tombstones.tenantId, tenantId),
+        eq(tombstones.id, deploymentId),
+        eq(tombstones.keptWorkloads, true),
+      ),
+    );
+  const [found] = await (onlyPulls ? owner.unionAll(formerOwner) : owner);
+  return found ?? null;
 }

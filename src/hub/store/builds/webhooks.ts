@@ -1,7 +1,10 @@
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { Reader, Transaction } from '../core/database.ts';
+import { and, eq, getTableColumns, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
+import { integrations } from '../core/schema.ts';
 import { type SecretBox, webhookContext } from '../secrets/secret-box.ts';
+import { recordDeliveryStatement } from '../sql/builds/record-delivery.ts';
 
 /** Webhooks of integrations: their secrets, and the deliveries that were accepted. */
 
@@ -21,18 +24,28 @@ interface WebhookSecrets {
   readonly former?: { readonly secret: string; readonly until: string } | undefined;
 }
 
-interface SecretRow {
-  id: string;
-  tenantId: string;
-  name: string;
-  provider: GitProvider;
-  webhookKeyId: string | null;
-  webhookSealed: Buffer | null;
+const { id, tenantId, name, provider, webhookKeyId, webhookSealed } = getTableColumns(integrations);
+const COLUMNS = { id, tenantId, name, provider, webhookKeyId, webhookSealed };
+
+type SealedWebhook = Pick<typeof integrations.$inferSelect, keyof typeof COLUMNS>;
+
+const own = (tenant: string, integrationId: string) => and(eq(id, integrationId), eq(tenantId, tenant));
+
+/** Locks the integration. undefined: the tenant has no integration with this id. */
+async function lock(
+  transaction: Transaction,
+  tenant: string,
+  integrationId: string,
+): Promise<SealedWebhook | undefined> {
+  const [row] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(own(tenant, integrationId))
+    .for('no key update');
+  return row;
 }
 
-const COLUMNS = `id, tenant_id AS "tenantId", name, provider, webhook_key_id AS "webhookKeyId", webhook_sealed AS "webhookSealed"`;
-
-function opened(box: SecretBox, row: SecretRow): WebhookSecrets | null {
+function opened(box: SecretBox, row: SealedWebhook): WebhookSecrets | null {
   const { webhookKeyId, webhookSealed } = row;
   if (webhookKeyId === null || webhookSealed === null) return null;
   return JSON.parse(box.open(webhookSealed, webhookKeyId, webhookContext(row)).toString()) as WebhookSecrets;
@@ -48,9 +61,7 @@ export async function findWebhookTarget(
   integrationId: string,
   now: Date,
 ): Promise<WebhookTarget | null> {
-  const [row] = await reader.query<SecretRow>(`SELECT ${COLUMNS} FROM integrations WHERE id = $1`, [
-    integrationId,
-  ]);
+  const [row] = await reader.drizzle.select(COLUMNS).from(integrations).where(eq(id, integrationId));
   if (row === undefined) return null;
   const known = opened(box, row);
   const former = known?.former;
@@ -59,14 +70,10 @@ export async function findWebhookTarget(
   return { tenantId: row.tenantId, integrationId, provider: row.provider, secrets };
 }
 
-const LOCK = `SELECT ${COLUMNS} FROM integrations WHERE id = $2 AND tenant_id = $1 FOR NO KEY UPDATE`;
-const SET = `UPDATE integrations SET webhook_key_id = $3, webhook_sealed = $4, updated_at = now()
-WHERE id = $2 AND tenant_id = $1`;
-
 async function write(
   transaction: Transaction,
   box: SecretBox,
-  { id, tenantId, name }: SecretRow,
+  { id, tenantId, name }: SealedWebhook,
   change: { secrets: WebhookSecrets | null; message: string; actor: Actor },
 ): Promise<void> {
   const { secrets, message, actor } = change;
@@ -74,7 +81,14 @@ async function write(
     secrets === null
       ? null
       : box.seal(Buffer.from(JSON.stringify(secrets)), webhookContext({ id, tenantId }));
-  await transaction.query(SET, [tenantId, id, sealed?.keyId ?? null, sealed?.sealed ?? null]);
+  await transaction.drizzle
+    .update(integrations)
+    .set({
+      webhookKeyId: sealed?.keyId ?? null,
+      webhookSealed: sealed?.sealed ?? null,
+      updatedAt: sql`now()`,
+    })
+    .where(own(tenantId, id));
   const details = { integration_id: id, changed: ['webhook_secret'] };
   const sentence = `Integration ${name} ${message}`;
   await appendEvents(transaction, [
@@ -94,7 +108,7 @@ export async function setWebhookSecret(
   id: string,
   change: { readonly secret: string; readonly formerUntil: Date; readonly actor: Actor },
 ): Promise<Date | null | undefined> {
-  const [row] = await transaction.query<SecretRow>(LOCK, [tenantId, id]);
+  const row = await lock(transaction, tenantId, id);
   if (row === undefined) return undefined;
   const { secret, formerUntil, actor } = change;
   const isReadable = row.webhookKeyId !== null && box.keyIds.has(row.webhookKeyId);
@@ -116,17 +130,12 @@ export async function removeWebhookSecret(
   id: string,
   actor: Actor,
 ): Promise<boolean> {
-  const [row] = await transaction.query<SecretRow>(LOCK, [tenantId, id]);
+  const row = await lock(transaction, tenantId, id);
   if (row === undefined) return false;
   if (row.webhookSealed === null) return true;
   await write(transaction, box, row, { secrets: null, message: 'no longer accepts webhooks.', actor });
   return true;
 }
-
-const RECORD = `
-INSERT INTO webhook_deliveries (tenant_id, integration_id, delivery_id)
-SELECT $1::uuid, $2::uuid, key FROM unnest($3::text[]) AS key ORDER BY key
-ON CONFLICT DO NOTHING RETURNING delivery_id`;
 
 /**
  * Records a delivery in the transaction that applies it. Waits for another process that records the same delivery.
@@ -138,6 +147,6 @@ export async function recordDelivery(
   { tenantId, integrationId }: Pick<WebhookTarget, 'tenantId' | 'integrationId'>,
   keys: readonly string[],
 ): Promise<boolean> {
-  const noted = await transaction.query(RECORD, [tenantId, integrationId, keys]);
-  return noted.length === new Set(keys).size;
+  const recorded = await transaction.run(recordDeliveryStatement, { tenantId, integrationId, keys });
+  return recorded.length === new Set(keys).size;
 }

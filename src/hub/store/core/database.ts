@@ -7,20 +7,23 @@ import { connectionConfig, describeTarget, type PoolClient, typeParsers } from '
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
+import { type Statement, valuesOf } from './statement.ts';
 
 /**
- * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Hot paths use
- * `query` with SQL text; the rest uses drizzle's typed builder.
+ * Runs statements on one connection, one at a time, for one tenant or for the whole platform (`*`). Ordinary statements
+ * use drizzle's typed builder. Hot statements are modules in `sql/`, which `run` executes.
  */
 export interface Reader {
   /** The tenant whose rows row-level security shows; `*`: all tenants. */
   readonly tenantId: string;
   readonly drizzle: NodePgDatabase;
-  /**
-   * Runs one statement, prepared once per connection. `text` must be one of a few constants. Values are passed as
-   * parameters.
-   */
+  /** Runs a text that is not prepared: savepoints, checks of the server, and statements of tests. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs a statement of `sql/`, prepared once per connection. */
+  run<Parameters extends object, Row>(
+    statement: Statement<Parameters, Row>,
+    values: Parameters,
+  ): Promise<Row[]>;
 }
 
 /** A Reader inside a transaction, which all functions that write require. */
@@ -96,20 +99,7 @@ export interface DatabaseOptions {
 
 const MAX_ATTEMPTS = 5;
 const RETRY_BASE_MS = 5;
-const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
-
-/** The names of prepared statements, by their text. */
-const statementNames = new Map<string, string>();
-
-/** The name of a statement. Beyond a limit, new texts have no name and are not prepared, so they do not fill the server. */
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text);
-  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
-  const name = `berth_${statementNames.size}`;
-  statementNames.set(text, name);
-  return name;
-}
 
 class Session implements Transaction {
   readonly inTransaction = true;
@@ -124,10 +114,20 @@ class Session implements Transaction {
     this.drizzle = client.builder;
   }
 
-  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#execute(null, text, values);
+  }
+
+  run<Parameters extends object, Row>(
+    statement: Statement<Parameters, Row>,
+    values: Parameters,
+  ): Promise<Row[]> {
+    return this.#execute(statement.name, statement.text, valuesOf(statement, values));
+  }
+
+  async #execute<Row>(name: string | null, text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
-      const name = statementName(text);
-      const prepared = name === undefined ? {} : { name };
+      const prepared = name === null ? {} : { name };
       const result = await this.#client.query({
         text,
         values: values as unknown[],

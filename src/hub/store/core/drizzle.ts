@@ -29,3 +29,4 @@ export const { migrate } = load(
 ) as typeof import('drizzle-orm/node-postgres/migrator');
 export const { DrizzleQueryError } = load('drizzle-orm/errors') as typeof import('drizzle-orm/errors');
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+export type { PgTable } from 'drizzle-orm/pg-core';

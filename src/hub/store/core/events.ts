@@ -1,5 +1,6 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
+import { appendEventsStatement } from '../sql/append-events.ts';
 import type { Reader, Transaction } from './database.ts';
 import { and, desc, eq } from './drizzle.ts';
 import type { Page } from './records.ts';
@@ -40,30 +41,23 @@ export function actorColumns(actor: Actor) {
   };
 }
 
-const APPEND = `
-INSERT INTO events (id, tenant_id, deployment_id, revision_id, listener_id, actor_kind, actor_id, actor_name, reason, message, details)
-SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::text[],
-  $10::text[], $11::jsonb[])`;
-
-/**
- * Appends events in their order. One prepared statement is used, because each hand-out and most reports have events.
- */
+/** Appends events in their order. */
 export async function appendEvents(transaction: Transaction, added: readonly NewEvent[]): Promise<void> {
   if (added.length === 0) return;
   const actors = added.map(({ actor }) => actorColumns(actor));
-  await transaction.query(APPEND, [
-    added.map(() => uuidv7()),
-    added.map(({ tenantId }) => tenantId),
-    added.map(({ deploymentId }) => deploymentId ?? null),
-    added.map(({ revisionId }) => revisionId ?? null),
-    added.map(({ listenerId }) => listenerId ?? null),
-    actors.map(({ actorKind }) => actorKind),
-    actors.map(({ actorId }) => actorId),
-    actors.map(({ actorName }) => actorName),
-    added.map(({ reason }) => reason),
-    added.map(({ message }) => message),
-    added.map(({ details }) => JSON.stringify(details ?? {})),
-  ]);
+  await transaction.run(appendEventsStatement, {
+    ids: added.map(() => uuidv7()),
+    tenantIds: added.map(({ tenantId }) => tenantId),
+    deploymentIds: added.map(({ deploymentId }) => deploymentId ?? null),
+    revisionIds: added.map(({ revisionId }) => revisionId ?? null),
+    listenerIds: added.map(({ listenerId }) => listenerId ?? null),
+    actorKinds: actors.map(({ actorKind }) => actorKind),
+    actorIds: actors.map(({ actorId }) => actorId),
+    actorNames: actors.map(({ actorName }) => actorName),
+    reasons: added.map(({ reason }) => reason),
+    messages: added.map(({ message }) => message),
+    details: added.map(({ details }) => JSON.stringify(details ?? {})),
+  });
 }
 
 /** History of a tenant and its deployments, or of all tenants and the platform (`null`), newest first. */

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import { pruneBuildLogs } from '../builds/build-logs.ts';
-import { DESIRED_REVISION } from '../listeners/listener-work-rows.ts';
+import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { renewBuildCredentials } from '../secrets/build-credentials.ts';
 import type { Scope, Transaction } from './database.ts';

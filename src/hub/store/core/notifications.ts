@@ -94,6 +94,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
       await client.connect();
       await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}; LISTEN ${LOG_CHANNEL}`);
       markArmed();
+      // guard: rescan-after-listen
       options.onRescan();
       await untilLost(client, closing.signal);
       return true;

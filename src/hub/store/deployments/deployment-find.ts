@@ -3,13 +3,11 @@ import type { DeploymentType } from '../../../domain/deployment/source.ts';
 import type { DeploymentStatus } from '../../../domain/revision/states.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import type { DeploymentRecord, Page } from '../core/records.ts';
-import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
-import { hasName, isNameLike, namePatterns } from './same-name.ts';
-import { REMOTE_RECONCILED, statusIs } from './status.ts';
-
-const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
-const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
-const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
+import { findDeploymentStatement } from '../sql/deployments/find-deployment.ts';
+import { listDeploymentsStatement } from '../sql/deployments/list-deployments.ts';
+import { lockDeploymentStatement } from '../sql/deployments/lock-deployment.ts';
+import { toDeploymentRecord } from './deployment-row.ts';
+import { namePatterns } from './same-name.ts';
 
 /** The deployment; null when the tenant has no deployment with this id. */
 export async function findDeployment(
@@ -17,7 +15,7 @@ export async function findDeployment(
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const [row] = await reader.query<DeploymentRow>(FIND, [tenantId, deploymentId]);
+  const [row] = await reader.run(findDeploymentStatement, { tenantId, deploymentId });
   return row === undefined ? null : toDeploymentRecord(row);
 }
 
@@ -32,7 +30,7 @@ export async function findDeploymentForUpdate(
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const locked = await transaction.query<{ id: string }>(LOCK, [tenantId, deploymentId]);
+  const locked = await transaction.run(lockDeploymentStatement, { tenantId, deploymentId });
   return locked.length === 0 ? null : await findDeployment(transaction, tenantId, deploymentId);
 }
 
@@ -51,70 +49,19 @@ export interface DeploymentFilter {
   deploymentIds?: readonly string[];
 }
 
-/**
- * A deployment matches if it has one of the requested values for each of their keys. An unknown value matches no
- * deployment.
- */
-const tagged = (parameter: string) => `d.id IN (
-  SELECT t.deployment_id FROM deployment_tag_values t
-  WHERE t.tenant_id = $1 AND t.tag_value_id = ANY(${parameter}::uuid[])
-  GROUP BY t.deployment_id
-  HAVING count(DISTINCT t.tag_key_id) = (
-    SELECT count(DISTINCT coalesce(v.tag_key_id, wanted.id)) FROM unnest(${parameter}::uuid[]) AS wanted(id)
-    LEFT JOIN tag_values v ON v.id = wanted.id AND v.tenant_id = $1))`;
-
-/** The index of names is scanned for all stored spellings, then their rows are read. */
-const spelled = (name: string) => `d.name = ANY(ARRAY(
-  SELECT s.name FROM deployments s WHERE s.tenant_id = $1 AND ${hasName('s.name', name)}))`;
-
-/**
- * The SQL and parameters of the list. The statement selects a page of ids first and then their rows, so that skipped
- * rows are never joined.
- */
-function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
-  const values: unknown[] = [tenantId];
-  const conditions = ['d.tenant_id = $1'];
-  const where = (value: unknown, condition: (parameter: string) => string) => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(condition(`$${values.length}`));
-  };
-  const { name, nameContains } = filter;
-  where(name === undefined ? undefined : normalizedName(name), spelled);
-  where(nameContains === undefined ? undefined : namePatterns(nameContains), (patterns) =>
-    isNameLike('d.name', `${patterns}::text[]`),
-  );
-  where(filter.imageVersion, (version) => `d.image_version = ${version}`);
-  where(filter.deploymentType, (type) => `d.deployment_type = ${type}`);
-  where(filter.deploymentIds, (ids) => `d.id = ANY(${ids}::uuid[])`);
-  where(filter.tagValueIds, tagged);
-  if (filter.status !== undefined) conditions.push(statusIs(filter.status));
-  if (filter.remoteReconciled !== undefined) {
-    conditions.push(filter.remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
-  }
-  // The limit is a literal, because the planner must know how few rows are needed. The offset is a parameter, because
-  // literals would result in too many different statements.
-  values.push(page.offset);
-  const text = `
-    SELECT ${DEPLOYMENT_COLUMNS}
-    FROM (
-      SELECT d.id FROM deployments d
-      WHERE ${conditions.join(' AND ')}
-      ORDER BY d.id DESC LIMIT ${Math.trunc(page.limit)} OFFSET $${values.length}
-    ) AS page
-    JOIN deployments d ON d.id = page.id ${JOINED}
-    ORDER BY d.id DESC`;
-  return { text, values };
-}
-
 /** One page of a tenant's deployments, newest first, in one query. */
 export async function listDeployments(
   reader: Reader,
   tenantId: string,
-  filter: DeploymentFilter,
-  page: Page,
+  { name, nameContains, status, remoteReconciled, ...others }: DeploymentFilter,
+  { limit, offset }: Page,
 ): Promise<DeploymentRecord[]> {
-  const { text, values } = listStatement(tenantId, filter, page);
-  const rows = await reader.query<DeploymentRow>(text, values);
+  const filters = {
+    ...others,
+    name: name === undefined ? undefined : normalizedName(name),
+    namePatterns: nameContains === undefined ? undefined : namePatterns(nameContains),
+  };
+  const list = listDeploymentsStatement(filters, { status, remoteReconciled, limit });
+  const rows = await reader.run(list, { ...filters, tenantId, offset });
   return rows.map(toDeploymentRecord);
 }

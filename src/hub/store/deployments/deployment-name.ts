@@ -1,16 +1,7 @@
 import { normalizedName } from '../../../domain/core/name.ts';
 import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
-import { isPlain, isSpelling } from './same-name.ts';
-
-const OTHERS =
-  'SELECT 1 FROM deployments WHERE tenant_id = $1 AND name <> $3 AND delete_requested_at IS NULL';
-
-// Each half reads an index. The index of the second half contains only names that early versions stored.
-const FIND = `${OTHERS} AND name = $2
-  UNION ALL
-  ${OTHERS} AND NOT (${isPlain('name')}) AND ${isSpelling('name', '$2')}
-  LIMIT 1`;
+import { findOtherSpellingStatement } from '../sql/deployments/find-other-spelling.ts';
 
 /**
  * Rejects a name that another deployment has in another spelling. Early versions stored names as they were sent, and
@@ -22,6 +13,7 @@ export async function rejectOtherSpellings(
   tenantId: string,
   name: string,
 ): Promise<void> {
-  const found = await transaction.query(FIND, [tenantId, normalizedName(name), name]);
+  const names = { name, normalizedName: normalizedName(name) };
+  const found = await transaction.run(findOtherSpellingStatement, { tenantId, ...names });
   if (found.length > 0) throw new UniqueViolation('deployments_name');
 }

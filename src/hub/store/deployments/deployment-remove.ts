@@ -1,7 +1,7 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { PURGED_ENVIRONMENTS } from '../listeners/listener-work-rows.ts';
+import { PURGED_ENVIRONMENTS } from '../sql/fragments/desired-revision.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { deleteUnusedTracingProject } from '../tenancy/tracing-projects.ts';
 import { requestDeletion } from './deployment-delete.ts';

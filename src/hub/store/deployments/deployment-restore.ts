@@ -1,9 +1,9 @@
-import { nextPollSql } from '../builds/branch-watch.ts';
 import type { Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { DeploymentRecord } from '../core/records.ts';
 import { inSavepoint } from '../core/savepoint.ts';
+import { nextPollSql } from '../sql/fragments/branch-polls.ts';
 import { WITHIN_GRACE } from './deployment-delete.ts';
 import { findDeployment } from './deployment-find.ts';
 import { rejectOtherSpellings } from './deployment-name.ts';

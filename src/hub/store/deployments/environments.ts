@@ -2,7 +2,7 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../listeners/listener-work-rows.ts';
+import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../sql/fragments/desired-revision.ts';
 import { requeueWhere } from '../listeners/requeue-work.ts';
 
 /**

@@ -4,8 +4,8 @@ import {
   type DeploymentStatus,
   type ListenerStatus,
 } from '../../../domain/revision/states.ts';
-import { pollDue } from '../builds/branch-watch.ts';
 import type { Reader } from '../core/database.ts';
+import { pollDue } from '../sql/fragments/branch-polls.ts';
 import { DEPLOYMENT_STATUS } from './status.ts';
 
 /** Reads totals over all tenants, for metrics. Three statements read one table each. */

@@ -1,10 +1,18 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
-import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
 import type { Transaction } from '../core/database.ts';
+import { eq } from '../core/drizzle.ts';
 import { appendEvents } from '../core/events.ts';
+import { listeners } from '../core/schema.ts';
+import { catchUpStatement } from '../sql/inventory/catch-up.ts';
+import type { ListedResource, Marked, StatusMarked } from '../sql/inventory/entries.ts';
+import { knownEntriesStatement } from '../sql/inventory/known-entries.ts';
+import { markEditedStatement } from '../sql/inventory/mark-edited.ts';
+import { markLeftoversStatement } from '../sql/inventory/mark-leftovers.ts';
+import { markDeletedStatement, markMissingStatement } from '../sql/inventory/mark-missing.ts';
+import { markUnseenDeletedStatement, markUnseenMissingStatement } from '../sql/inventory/mark-unseen.ts';
+import { secondPurgeStatement } from '../sql/inventory/second-purge.ts';
 import { recordInventoried } from './listener-loss.ts';
-import { MARK_DUE, SETTLED } from './requeue-work.ts';
 
 /** One custom resource in its state in the cluster. */
 export interface InventoryEntry {
@@ -35,110 +43,6 @@ export interface InventoryResult {
   unknown: string[];
 }
 
-const ENTRY = `jsonb_to_recordset($2::jsonb) AS e(id uuid, name text, namespace text, present boolean,
-  generation bigint, spec_hash text, edited boolean)`;
-const SAME_PLACE = (alias: string) =>
-  `${alias}.id = e.id AND ${alias}.app_name = e.name AND ${alias}.namespace = e.namespace`;
-
-const KNOWN = `
-SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.listener_id = $1
-UNION ALL
-SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
-
-/** Whether the deployment is in the grace period of its deletion, and was reported as suspended. */
-const SUSPENDED =
-  'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
-const RETURNING = 'd.id, d.tenant_id';
-
-/**
- * For a listener that applied a later generation than the record has, because the hub was restored from a backup. The
- * record now changes the workloads in the cluster, so its generation must be higher.
- */
-const CATCH_UP = `
-UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
-FROM ${ENTRY}
-WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NULL OR d.purge_after > now())
-  AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < ${MAX_GENERATION}
-RETURNING ${RETURNING}`;
-
-/** Existing work keeps its backoff. */
-const EDITED = `
-UPDATE deployments d SET ${MARK_DUE}
-FROM ${ENTRY}
-WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
-  AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
-RETURNING ${RETURNING}`;
-
-/** The observation is no longer valid. */
-const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
-  conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
-    'message', 'The custom resource is missing in the cluster. The listener applies the resource again.',
-    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
-    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
-
-/**
- * SQL: whether the hub itself wrote the condition `c`. A condition of the hub explains why the item is not done, and
- * refers to no generation of the resource.
- */
-const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
-/**
- * Removes outdated observations of existing work, which keeps its backoff and the conditions of the hub. A row is
- * changed only once. Deployments that are being removed are excluded, because no earlier state of them is shown.
- */
-const MARK_UNSEEN = `data_ready = false, url = NULL,
-  conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
-    'reason', 'Reconciling', 'message', 'The custom resource is missing in the cluster.',
-    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) END)
-    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
-const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purge_after > now())
-  AND EXISTS (SELECT FROM jsonb_array_elements(d.conditions) AS c WHERE NOT ${IS_NOTE} AND c ->> 'status' <> 'Unknown')`;
-
-/** The status before and after. */
-const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
-
-/** Resources that the entries report as deleted. @param which condition of the deployments `d` */
-const updateDeleted = (assignments: string, which: string) => `
-UPDATE deployments d SET ${assignments}
-FROM ${ENTRY}, deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${which} AND NOT e.present
-RETURNING ${RETURNING_STATUS}`;
-
-/** Resources that a complete inventory does not contain. @param which condition of the deployments `d` */
-const updateMissing = (assignments: string, which: string) => `
-UPDATE deployments d SET ${assignments}
-FROM deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${which} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
-  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
-RETURNING ${RETURNING_STATUS}`;
-
-const DELETED = updateDeleted(MARK_MISSING, SETTLED);
-const MISSING = updateMissing(MARK_MISSING, SETTLED);
-const UNSEEN_DELETED = updateDeleted(MARK_UNSEEN, IS_UNSEEN);
-const UNSEEN_MISSING = updateMissing(MARK_UNSEEN, IS_UNSEEN);
-
-const LEFTOVER = `
-UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0, look_again_at = now()
-FROM ${ENTRY}
-WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
-RETURNING t.id, t.tenant_id`;
-
-/**
- * Purges each deleted deployment again with the first complete inventory that arrives at least a minute after the end
- * of the deletion. A POST of a replaced or dead process may still be in flight when a deletion ends, and an object
- * without a custom resource is in no inventory. At most ten purges per second are due, because one costs ten reads, and
- * no user waits for it.
- */
-const SECOND_PURGE = `
-WITH again AS (
-  SELECT id, row_number() OVER (ORDER BY look_again_at, id) - 1 AS place FROM tombstones
-  WHERE listener_id = $1 AND NOT due AND NOT keep_workloads AND ($2::text[] IS NULL OR namespace = ANY($2))
-    AND look_again_at <= now()
-)
-UPDATE tombstones t SET due = true, next_attempt_at = now() + again.place * interval '100 milliseconds', attempts = 0,
-  look_again_at = NULL
-FROM again WHERE t.id = again.id AND NOT t.due AND t.look_again_at <= now()
-RETURNING t.id, t.tenant_id`;
-
 const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
@@ -153,29 +57,28 @@ const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   unseen: { reason: 'Reconciling', message: 'The custom resource is missing in the cluster.' },
 };
 
-interface MarkedRow {
-  id: string;
-  tenant_id: string;
-  from_status?: string;
-  to_status?: string;
+/** The change of the status, if it changed. */
+function changeOf(marked: Marked | StatusMarked): Record<string, unknown> {
+  if (!('fromStatus' in marked) || marked.fromStatus === marked.toStatus) return {};
+  return { from: marked.fromStatus, to: marked.toStatus };
 }
 
 async function recordEvents(
   transaction: Transaction,
   listenerId: string,
   what: 'edited' | 'missing' | 'unseen',
-  rows: readonly MarkedRow[],
+  marked: readonly (Marked | StatusMarked)[],
 ): Promise<void> {
   const change = EVENTS[what];
   if (change === undefined) return;
   await appendEvents(
     transaction,
-    rows.map(({ id: deploymentId, tenant_id: tenantId, from_status: from, to_status: to }) => ({
-      tenantId,
-      deploymentId,
+    marked.map((deployment) => ({
+      tenantId: deployment.tenantId,
+      deploymentId: deployment.id,
       actor: { kind: 'listener', id: listenerId },
       ...change,
-      details: from === to ? {} : { from, to },
+      details: changeOf(deployment),
     })),
   );
 }
@@ -188,10 +91,6 @@ const MAX_UNKNOWN = 1000;
  */
 const MAX_UNKNOWN_EVENTS = 20;
 
-const UNKNOWN_BEFORE =
-  'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
-const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
-
 /** Stores the unknown ids and records events for new ids. */
 async function noteUnknown(
   transaction: Transaction,
@@ -200,17 +99,23 @@ async function noteUnknown(
   unknown: readonly string[],
 ): Promise<void> {
   if (!complete && unknown.length === 0) return;
-  const [row] = await transaction.query<{ tenant_id: string | null; compute_id: string; ids: string[] }>(
-    UNKNOWN_BEFORE,
-    [listenerId],
-  );
+  const isListener = eq(listeners.id, listenerId);
+  const [row] = await transaction.drizzle
+    .select({
+      tenantId: listeners.tenantId,
+      name: listeners.computeId,
+      ids: listeners.unknownResources,
+    })
+    .from(listeners)
+    .where(isListener)
+    .for('no key update');
   if (row === undefined) return;
+  const { tenantId, name } = row;
   const before = new Set(row.ids);
   const kept = [...new Set([...(complete ? [] : row.ids), ...unknown])].toSorted().slice(0, MAX_UNKNOWN);
   const added = kept.filter((id) => !before.has(id));
   if (added.length === 0 && kept.length === before.size) return;
-  await transaction.query(NOTE_UNKNOWN, [listenerId, JSON.stringify(kept)]);
-  const { tenant_id: tenantId, compute_id: name } = row;
+  await transaction.drizzle.update(listeners).set({ unknownResources: kept }).where(isListener);
   const event = (what: string, details: Record<string, unknown>) => ({
     tenantId,
     listenerId,
@@ -243,6 +148,20 @@ async function noteUnknown(
   ]);
 }
 
+/** The entries whose ids can be those of a deployment. */
+const listed = (entries: readonly InventoryEntry[]): ListedResource[] =>
+  entries
+    .filter(({ deploymentId }) => UUID_PATTERN.test(deploymentId))
+    .map(({ deploymentId: id, name, namespace, present, generation, specHash, edited }) => ({
+      id,
+      name,
+      namespace,
+      present,
+      generation,
+      specHash,
+      edited,
+    }));
+
 /**
  * Compares the resources that a listener found in its cluster with the desired state, and marks differences as work:
  * changed or missing custom resources, and custom resources of deleted deployments. The caller has checked the epoch.
@@ -252,36 +171,24 @@ export async function takeInventory(
   listenerId: string,
   { complete, namespaces, entries }: Inventory,
 ): Promise<InventoryResult> {
-  const identified = entries.filter(({ deploymentId }) => UUID_PATTERN.test(deploymentId));
-  const rows = identified.map(
-    ({ deploymentId: id, name, namespace, present, generation, specHash, edited }) => ({
-      id,
-      name,
-      namespace,
-      present,
-      generation,
-      spec_hash: specHash,
-      edited,
-    }),
-  );
   // The statement locks all deployments of the listener, in their order, so it runs before any deployment is locked.
   if (complete) await recordInventoried(transaction, listenerId);
-  const values = [listenerId, JSON.stringify(rows)];
-  const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
-  const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
-  const edited = await transaction.query<MarkedRow>(EDITED, values);
+  const values = { listenerId, entries: JSON.stringify(listed(entries)) };
+  const known = new Set((await transaction.run(knownEntriesStatement, values)).map(({ id }) => id));
+  const restored = await transaction.run(catchUpStatement, values);
+  const edited = await transaction.run(markEditedStatement, values);
   const missing = complete
-    ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
-    : await transaction.query<MarkedRow>(DELETED, values);
+    ? await transaction.run(markMissingStatement, { ...values, namespaces })
+    : await transaction.run(markDeletedStatement, values);
   // The statement runs after the previous statements, so that work is not marked twice.
   const unseen = complete
-    ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
-    : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
-  const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
-  const again = complete ? await transaction.query<MarkedRow>(SECOND_PURGE, [listenerId, namespaces]) : [];
+    ? await transaction.run(markUnseenMissingStatement, { ...values, namespaces })
+    : await transaction.run(markUnseenDeletedStatement, values);
+  const leftover = await transaction.run(markLeftoversStatement, values);
+  const again = complete ? await transaction.run(secondPurgeStatement, { listenerId, namespaces }) : [];
   await recordEvents(transaction, listenerId, 'edited', edited);
   await recordEvents(transaction, listenerId, 'missing', missing);
-  const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);
+  const changed = unseen.filter(({ fromStatus, toStatus }) => fromStatus !== toStatus);
   await recordEvents(transaction, listenerId, 'unseen', changed);
   const unknown = entries.filter(
     ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),

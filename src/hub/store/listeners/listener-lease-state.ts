@@ -1,4 +1,6 @@
 import type { Reader } from '../core/database.ts';
+import { eq, sql } from '../core/drizzle.ts';
+import { deployments, listeners } from '../core/schema.ts';
 import type { LeaseTimes } from './listener-lease.ts';
 
 /** The stored lease of a listener. */
@@ -17,15 +19,16 @@ export interface StoredLease {
   readonly clusterId: string | null;
 }
 
-const READ = `
-SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> 'k8s_namespaces' AS namespaces, rendering,
-  cluster_id AS "clusterId",
-  coalesce((SELECT jsonb_agg(u ORDER BY u.namespace) FROM (
-    SELECT namespace, count(*)::int AS deployments FROM deployments
-    WHERE listener_id = $1 AND namespace <> 'berth-' || tenant_id GROUP BY namespace ORDER BY namespace LIMIT 1000) AS u),
-    '[]') AS used,
-  lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
-FROM listeners WHERE id = $1`;
+/** The namespaces with deployments. The number is limited, so that the response is small. */
+const used = (listenerId: string) => sql<
+  StoredLease['used']
+>`coalesce((SELECT jsonb_agg(u ORDER BY u.namespace) FROM (
+  SELECT namespace, count(*)::int AS deployments FROM ${deployments}
+  WHERE listener_id = ${listenerId} AND namespace <> 'berth-' || tenant_id
+  GROUP BY namespace ORDER BY namespace LIMIT 1000) AS u), '[]')`;
+
+const isHeld = (heldSeconds: number) => sql<boolean>`(${listeners.leaseHolder} IS NOT NULL
+  AND coalesce(${listeners.lastSeenAt} > now() - make_interval(secs => ${heldSeconds}::float8), false))`;
 
 /** Reads the lease without a change; null when the scope contains no listener with this id. */
 export async function readLease(
@@ -33,6 +36,17 @@ export async function readLease(
   listenerId: string,
   { heldSeconds }: Pick<LeaseTimes, 'heldSeconds'>,
 ): Promise<StoredLease | null> {
-  const [row] = await reader.query<StoredLease>(READ, [listenerId, heldSeconds]);
+  const [row] = await reader.drizzle
+    .select({
+      epoch: listeners.leaseEpoch,
+      holder: listeners.leaseHolder,
+      held: isHeld(heldSeconds),
+      namespaces: sql<readonly string[]>`${listeners.computeConfig} -> 'k8s_namespaces'`,
+      used: used(listenerId),
+      rendering: listeners.rendering,
+      clusterId: listeners.clusterId,
+    })
+    .from(listeners)
+    .where(eq(listeners.id, listenerId));
   return row ?? null;
 }

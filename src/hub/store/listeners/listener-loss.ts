@@ -1,52 +1,58 @@
 import { REASONS } from '../../../domain/conditions/conditions.ts';
-import { uuidv7 } from '../../../domain/core/id.ts';
-import type { DeploymentStatus, RevisionStatus } from '../../../domain/revision/states.ts';
+import { SEEN_IN_CLUSTER } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
-import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { OBSERVED_STATUSES } from '../deployments/status.ts';
+import { and, eq, inArray, sql } from '../core/drizzle.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import { deployments, events, listeners, revisions } from '../core/schema.ts';
+import type { Columns } from '../core/statement.ts';
+
+const ofListeners = (listenerIds: readonly string[]) =>
+  sql`${deployments.listenerId} = ANY(${sql.param(listenerIds)}::uuid[])`;
 
 /**
  * The rows are locked in the order of their ids, as in all code that locks several deployments. Concurrent changes of
  * the status are then made before or after.
  */
-const LOCK = `
-SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
-FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+const lockDeployments = ({ drizzle }: Transaction, listenerIds: readonly string[]) =>
+  drizzle
+    .select({
+      id: deployments.id,
+      tenantId: deployments.tenantId,
+      status: deployments.recordedStatus,
+      observed: sql<boolean>`${deployments.observedAt} IS NOT NULL`,
+    })
+    .from(deployments)
+    .where(ofListeners(listenerIds))
+    .orderBy(deployments.id)
+    .for('no key update');
 
-const LAST_STATUS = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
-  AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
+/** The status of a revision according to the history. */
+const LAST_STATUS = sql`(SELECT e.details ->> 'to' FROM ${events} e WHERE e.deployment_id = ${revisions.deploymentId}
+  AND e.revision_id = ${revisions.id} AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
 
 /**
- * When a listener returns ($2), only deployments that are UNKNOWN in the history are selected. All other deployments
- * had a hand-out or report after the loss.
+ * The revisions in progress. When a listener returns, only those are selected that are UNKNOWN in the history. All
+ * others had a hand-out or report after the loss.
  */
-const ON_THEIR_WAY = `
-SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
-FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${OBSERVED_STATUSES})
-  AND (NOT $2 OR ${LAST_STATUS} = 'UNKNOWN') ORDER BY r.id`;
-
-/** One statement writes all events, independent of the number of deployments. */
-const APPEND_EVENTS = `
-INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
-SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
-FROM jsonb_to_recordset($1::jsonb) AS e(id uuid, tenant_id uuid, deployment_id uuid, revision_id uuid, message text,
-  details jsonb)`;
-
-interface DeploymentRow {
-  id: string;
-  tenant_id: string;
-  status: DeploymentStatus;
-  observed: boolean;
-}
-
-interface RevisionRow {
-  id: string;
-  tenant_id: string;
-  deployment_id: string;
-  number: number;
-  status: RevisionStatus;
-}
+const revisionsInProgress = ({ drizzle }: Transaction, listenerIds: readonly string[], returned: boolean) =>
+  drizzle
+    .select({
+      id: revisions.id,
+      tenantId: revisions.tenantId,
+      deploymentId: revisions.deploymentId,
+      number: revisions.number,
+      status: revisions.status,
+    })
+    .from(revisions)
+    .innerJoin(deployments, eq(deployments.id, revisions.deploymentId))
+    .where(
+      and(
+        ofListeners(listenerIds),
+        inArray(revisions.status, [...SEEN_IN_CLUSTER]),
+        returned ? sql`${LAST_STATUS} = 'UNKNOWN'` : undefined,
+      ),
+    )
+    .orderBy(revisions.id);
 
 /**
  * Writes an event for each deployment and each revision in progress, which states that the cluster is no longer
@@ -61,50 +67,39 @@ export async function recordObservation(
 ): Promise<void> {
   const moved = (status: string) =>
     reason === 'ListenerReturned' ? { from: 'UNKNOWN', to: status } : { from: status, to: 'UNKNOWN' };
-  const deployments = await transaction.query<DeploymentRow>(LOCK, [listenerIds]);
-  const revisions = await transaction.query<RevisionRow>(ON_THEIR_WAY, [
-    listenerIds,
-    reason === 'ListenerReturned',
-  ]);
-  const events = [
-    ...deployments
+  const locked = await lockDeployments(transaction, listenerIds);
+  const inProgress = await revisionsInProgress(transaction, listenerIds, reason === 'ListenerReturned');
+  await appendEvents(transaction, [
+    ...locked
       .filter(({ status, observed }) => observed && status !== 'AWAITING_DELETE')
-      .map(({ id, tenant_id, status }) => {
+      .map(({ id: deploymentId, tenantId, status }) => {
         const details = moved(status);
         const message = `The status changed from ${details.from} to ${details.to}: ${REASONS[reason]}`;
-        return { id: uuidv7(), tenant_id, deployment_id: id, revision_id: null, message, details };
+        return { tenantId, deploymentId, actor, reason, message, details };
       }),
-    ...revisions.map(({ id, tenant_id, deployment_id, number, status }) => {
+    ...inProgress.map(({ id: revisionId, tenantId, deploymentId, number, status }) => {
       const details = moved(status);
       const message = `Revision ${number} is ${details.to}: ${REASONS[reason]}`;
-      return { id: uuidv7(), tenant_id, deployment_id, revision_id: id, message, details };
+      return { tenantId, deploymentId, revisionId, actor, reason, message, details };
     }),
-  ];
-  if (events.length === 0) return;
-  const { actorKind, actorId, actorName } = actorColumns(actor);
-  await transaction.query(APPEND_EVENTS, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
+  ]);
 }
 
 /** A listener, and whether it is lost according to the history. */
-interface ListenerHistory {
-  tenant_id: string | null;
-  compute_id: string;
-  loss_recorded: boolean;
-}
+type ListenerHistory = Columns<typeof listeners, 'tenantId' | 'computeId' | 'lossRecorded'>;
 
 /** Writes an event when the observation of the cluster begins or ends, if the last event states the opposite. */
 export async function recordReachability(
   transaction: Transaction,
   listenerId: string,
-  row: ListenerHistory,
+  { tenantId, computeId: name, lossRecorded }: ListenerHistory,
   reachable: boolean,
 ): Promise<void> {
-  if (reachable !== row.loss_recorded) return;
-  const name = row.compute_id;
+  if (reachable !== lossRecorded) return;
   const actor: Actor = { kind: 'listener', id: listenerId, name };
   await appendEvents(transaction, [
     {
-      tenantId: row.tenant_id,
+      tenantId,
       listenerId,
       actor,
       reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
@@ -121,25 +116,30 @@ export async function recordReachability(
   );
 }
 
-const AWAITED = `
-SELECT tenant_id, compute_id, loss_recorded FROM listeners WHERE id = $1 AND awaits_inventory FOR NO KEY UPDATE`;
-const INVENTORIED = `
-UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reachable,
-  lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
-WHERE id = $1 RETURNING cluster_reachable AS reachable`;
-
 /** Called when the listener has reported its whole inventory. The cluster then counts as observed. */
 export async function recordInventoried(transaction: Transaction, listenerId: string): Promise<void> {
-  const [row] = await transaction.query<ListenerHistory>(AWAITED, [listenerId]);
+  const { drizzle } = transaction;
+  const [row] = await drizzle
+    .select({
+      tenantId: listeners.tenantId,
+      computeId: listeners.computeId,
+      lossRecorded: listeners.lossRecorded,
+    })
+    .from(listeners)
+    .where(and(eq(listeners.id, listenerId), listeners.awaitsInventory))
+    .for('no key update');
   if (row === undefined) return;
-  const [now] = await transaction.query<{ reachable: boolean }>(INVENTORIED, [listenerId]);
+  const [now] = await drizzle
+    .update(listeners)
+    .set({
+      awaitsInventory: false,
+      lossRecorded: sql`NOT ${listeners.clusterReachable}`,
+      lostAt: sql`CASE WHEN NOT ${listeners.clusterReachable} THEN ${listeners.lostAt} END`,
+    })
+    .where(eq(listeners.id, listenerId))
+    .returning({ reachable: listeners.clusterReachable });
   if (now?.reachable === true) await recordReachability(transaction, listenerId, row, true);
 }
-
-const LOST = `
-UPDATE listeners SET loss_recorded = true, lost_at = coalesce(lost_at, lease_expires_at)
-WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
-RETURNING id, tenant_id, compute_id`;
 
 /**
  * Writes an event for each listener whose lease has expired, once, and the status UNKNOWN of its deployments. Platform
@@ -148,10 +148,16 @@ RETURNING id, tenant_id, compute_id`;
  * @returns the number of lost listeners
  */
 export async function recordLostListeners(transaction: Transaction): Promise<number> {
-  const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
+  const lost = await transaction.drizzle
+    .update(listeners)
+    .set({ lossRecorded: true, lostAt: sql`coalesce(${listeners.lostAt}, ${listeners.leaseExpiresAt})` })
+    .where(
+      and(listeners.everSeen, eq(listeners.lossRecorded, false), sql`${listeners.leaseExpiresAt} <= now()`),
+    )
+    .returning({ id: listeners.id, tenantId: listeners.tenantId, computeId: listeners.computeId });
   await appendEvents(
     transaction,
-    lost.map(({ id, tenant_id: tenantId, compute_id: name }) => ({
+    lost.map(({ id, tenantId, computeId: name }) => ({
       tenantId,
       listenerId: id,
       actor: { kind: 'system' },

@@ -2,15 +2,11 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { tellsOfFailure, withTexts } from '../../../domain/redaction/known-secrets.ts';
 import type { Transaction } from '../core/database.ts';
 import { inTurns, masking } from '../core/masking.ts';
-import type { SealedSecrets } from '../core/records.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import { secretsOfRevisionsStatement } from '../sql/reports/secrets-of-revisions.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
 
 /** Masks the values of the deployment's secrets in reports, because stored reports are shown without `secrets:read`. */
-
-const SECRET_SETS = `
-SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
-FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
 
 /**
  * Masks the secrets of every revision that the cluster may run: the desired revision, the active revision, revisions in
@@ -23,12 +19,12 @@ export async function withoutSecrets(
   reports: readonly ClusterReport[],
 ): Promise<ClusterReport[]> {
   const failing = new Set(reports.filter(tellsOfFailure).map(({ deploymentId }) => deploymentId));
-  const revisions = deployments
+  const revisionIds = deployments
     .filter(({ id }) => failing.has(id))
     .flatMap(({ facts }) => facts.revisions.map(({ id }) => id));
-  if (revisions.length === 0) return [...reports];
+  if (revisionIds.length === 0) return [...reports];
   const sets = Map.groupBy(
-    await transaction.query<SealedSecrets>(SECRET_SETS, [revisions]),
+    await transaction.run(secretsOfRevisionsStatement, { revisionIds }),
     ({ deploymentId }) => deploymentId,
   );
   const maskings = new Map(await inTurns(sets, ([id, ofOne]) => [id, masking(box, ofOne)] as const));

@@ -8,11 +8,14 @@ import type {
 import { type ProgressMeasure, progressOf } from '../../../domain/revision/progress.ts';
 import { reportOutcome } from '../../../domain/revision/report-outcome.ts';
 import type { Transaction } from '../core/database.ts';
+import { and, eq, inArray, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
+import { listeners, tombstones } from '../core/schema.ts';
 import { removeRecord } from '../deployments/deployment-remove.ts';
 import { recordRemovedEnvironments, requeueLeftovers } from '../deployments/environments.ts';
 import { freeHosts, type ObservedRoutes } from '../deployments/host-reservations.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import { acceptReportStatement } from '../sql/reports/accept-report.ts';
 import { StaleEpoch } from './listener-lease.ts';
 import { writeBuilds } from './listener-report-builds.ts';
 import { type TakenReports, writeImages } from './listener-report-images.ts';
@@ -44,23 +47,39 @@ export interface MovedRevision extends Pick<OutcomeMove, 'from' | 'to' | 'reason
   generation: number;
 }
 
-const COMPARE_AND_SET = `
-UPDATE listeners SET report_seq = $3, last_seen_at = now()
-WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
-const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
+const among = (listenerId: string, ids: readonly string[]) =>
+  and(eq(tombstones.listenerId, listenerId), inArray(tombstones.id, [...ids]));
+
 /** Sets the time of the second purge to one minute later, unless this was the second purge. */
-const END_TOMBSTONES = `
-UPDATE tombstones SET due = false, attempts = 0,
-  look_again_at = CASE WHEN look_again_at IS NOT NULL THEN now() + interval '1 minute' END
-WHERE listener_id = $1 AND id = ANY($2::uuid[])`;
+async function endTombstones(
+  { drizzle }: Transaction,
+  listenerId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const { lookAgainAt } = tombstones;
+  await drizzle
+    .update(tombstones)
+    .set({
+      due: false,
+      attempts: 0,
+      lookAgainAt: sql`CASE WHEN ${lookAgainAt} IS NOT NULL THEN now() + interval '1 minute' END`,
+    })
+    .where(among(listenerId, ids));
+}
+
 /**
- * The purge was rejected. The namespace may be gone, or the listener may have lost access permanently. Backoff: 2
- * minutes, 4, 8 …, at most 4 hours.
+ * Delays purges that were rejected. The namespace may be gone, or the listener may have lost access permanently.
+ * Backoff: 2 minutes, 4, 8 …, at most 4 hours.
  */
-const PUT_OFF_TOMBSTONES = `
-UPDATE tombstones SET attempts = attempts + 1,
-  next_attempt_at = now() + interval '1 minute' * 2 ^ least(greatest(attempts, 1), 8)
-WHERE listener_id = $1 AND id = ANY($2::uuid[]) AND due RETURNING id`;
+const delayTombstones = ({ drizzle }: Transaction, listenerId: string, ids: readonly string[]) =>
+  drizzle
+    .update(tombstones)
+    .set({
+      attempts: sql`${tombstones.attempts} + 1`,
+      nextAttemptAt: sql`now() + interval '1 minute' * 2 ^ least(greatest(${tombstones.attempts}, 1), 8)`,
+    })
+    .where(and(among(listenerId, ids), tombstones.due))
+    .returning({ id: tombstones.id });
 
 /** One deployment with the combined result of its reports of the batch, in their order. */
 interface Change extends TakenReports {
@@ -119,9 +138,9 @@ async function writeTombstones(
 ): Promise<ReadonlySet<string>> {
   const purged = idsOf(reports, 'purged');
   const refused = idsOf(reports, 'refused').filter((id) => !changes.has(id));
-  if (purged.length > 0) await transaction.query(END_TOMBSTONES, [listenerId, purged]);
+  if (purged.length > 0) await endTombstones(transaction, listenerId, purged);
   if (refused.length === 0) return new Set();
-  const rows = await transaction.query<{ id: string }>(PUT_OFF_TOMBSTONES, [listenerId, refused]);
+  const rows = await delayTombstones(transaction, listenerId, refused);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -214,18 +233,17 @@ export async function takeReports(
   { now, box }: { now: Date; box: SecretBox },
 ): Promise<BatchResult | null> {
   const { epoch, seq, reports } = batch;
-  const [taken] = await transaction.query<{ loss_recorded: boolean }>(COMPARE_AND_SET, [
-    listenerId,
-    epoch,
-    seq,
-  ]);
-  if (taken === undefined) {
-    const [row] = await transaction.query<{ lease_epoch: number; report_seq: number }>(CURRENT, [listenerId]);
+  const [accepted] = await transaction.run(acceptReportStatement, { listenerId, epoch, seq });
+  if (accepted === undefined) {
+    const [row] = await transaction.drizzle
+      .select({ epoch: listeners.leaseEpoch, seq: listeners.reportSeq })
+      .from(listeners)
+      .where(eq(listeners.id, listenerId));
     if (row === undefined) return null;
-    if (row.lease_epoch !== epoch) throw new StaleEpoch(epoch, row.lease_epoch);
-    return { acceptedSeq: row.report_seq, ignored: [], moved: [], progress: [] };
+    if (row.epoch !== epoch) throw new StaleEpoch(epoch, row.epoch);
+    return { acceptedSeq: row.seq, ignored: [], moved: [], progress: [] };
   }
-  const deployments = await loadFacts(transaction, listenerId, reports, taken.loss_recorded);
+  const deployments = await loadFacts(transaction, listenerId, reports, accepted.lossRecorded);
   const masked = await withoutSecrets(transaction, box, deployments, reports);
   const byId = Map.groupBy(masked, ({ deploymentId }) => deploymentId);
   const changes = new Map(

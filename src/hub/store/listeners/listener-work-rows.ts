@@ -6,6 +6,12 @@ import type { SealedIntegration } from '../builds/integrations.ts';
 import type { Transaction } from '../core/database.ts';
 import type { SealedSecrets } from '../core/records.ts';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from '../deployments/deployment-row.ts';
+import {
+  DESIRED_REVISION,
+  leavesEnvironment,
+  PURGED_ENVIRONMENTS,
+  STALE_AT_ONCE,
+} from '../sql/fragments/desired-revision.ts';
 
 /** Reads the complete content of due work items from the store. */
 
@@ -61,47 +67,10 @@ export interface DuePurge {
 
 export type DueWork = DueApply | DuePurge;
 
-/** Number of the newest revisions whose environments are kept. */
-export const KEPT_REVISIONS = 10;
-/**
- * Maximum number of environments that an item removes. Each environment costs the listener one or two calls. Further
- * environments follow with the next item.
- */
-const STALE_AT_ONCE = 500;
-
-/**
- * The revision that the cluster should run (alias `d`), which is the newest revision with an image. While the first
- * revision is being built, the result is this revision, so that its data services start during the build. If only
- * failed builds exist, no revision should run.
- */
-export const DESIRED_REVISION = `coalesce(
-  (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
-    ('CREATING', 'AWAITING_BUILD', 'BUILDING', 'CREATE_FAILED', 'BUILD_FAILED', 'SKIPPED') ORDER BY r.number DESC LIMIT 1),
-  (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
-    ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
-
 /** The revision that the cluster should build (aliases `d`, and `w` of the desired revision). */
 const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source = 'git_host'
   AND d.delete_requested_at IS NULL AND r.status IN ('AWAITING_BUILD', 'BUILDING')
   AND r.number >= coalesce(w.number, 0) ORDER BY r.number DESC LIMIT 1)`;
-
-/**
- * Whether the environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed and may still
- * exist.
- * @param wanted SQL of the desired revision's number
- */
-export const leavesEnvironment = (wanted: string) =>
-  `r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND NOT r.environment_gone
-   AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
-
-/**
- * Numbers of the revisions whose environments a purge of a deployment (alias `d`) removes. Each environment costs a
- * call. Removed environments are included if a backup of the cluster may have restored them.
- */
-export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
-  WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND (NOT r.environment_gone
-    OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - ${STALE_AT_ONCE})
-  ORDER BY r.number`;
 
 /**
  * Whether the deployment (alias `d`) is being deleted and its grace period has ended. During the grace period, the
@@ -192,7 +161,7 @@ function sealedOf(
   sealed: Buffer | null,
 ): SealedSecrets | null {
   if (id === null || keyId === null || sealed === null) return null;
-  return { id, tenantId: row.tenant_id, deploymentId: row.id, keyId, sealed };
+  return { id, tenantId: row.tenantId, deploymentId: row.id, keyId, sealed };
 }
 
 function wantedOf(row: LoadedRow): Revision | null {
@@ -219,7 +188,7 @@ function buildOf(row: LoadedRow): DueBuild | null {
       ? null
       : {
           id: row.i_id,
-          tenantId: row.tenant_id,
+          tenantId: row.tenantId,
           provider: row.i_provider,
           hostUrl: row.i_host_url,
           keyId: row.i_key_id,
@@ -244,7 +213,7 @@ function buildOf(row: LoadedRow): DueBuild | null {
 
 function toDueWork(row: LoadedRow): DueWork {
   if (row.purging) {
-    const { id: deploymentId, tenant_id: tenantId, generation, app_name: appName, namespace } = row;
+    const { id: deploymentId, tenantId, generation, appName, namespace } = row;
     return {
       kind: 'purge',
       deploymentId,

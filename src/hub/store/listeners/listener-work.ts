@@ -2,6 +2,10 @@ import type { WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { appendEvents, type NewEvent } from '../core/events.ts';
+import { dueWorkStatement } from '../sql/work/due-work.ts';
+import { type HandedOut, handOutStatement } from '../sql/work/hand-out.ts';
+import { nextDueStatement } from '../sql/work/next-due.ts';
+import { takeLeftoversStatement } from '../sql/work/take-leftovers.ts';
 import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 
 /**
@@ -26,101 +30,29 @@ export type HandOut<Item> =
   /** The item cannot be rendered now and is due again later. The history records the reason once. */
   | ({ kind: 'failed' } & WorkBlocked);
 
-/** Seconds after which an item without a report is handed out again. `next_attempt_at` is set to this time. */
-const REDELIVER_SECONDS = 60;
-/**
- * Leftovers of deleted deployments come last. If leftovers wait, one of this number of places of a response is reserved
- * for leftovers, at least one of four.
- */
-const LEFTOVERS_PLACE = 8;
-/**
- * Maximum number of counted items at the listener. Further items wait for another operation in the cluster and do not
- * occupy the listener.
- */
-const MAX_COUNTED = 12;
-/**
- * Round robin between tenants: the first item of each tenant, then the second of each, and so on. Items that the
- * listener already has count as the first. A small response therefore serves the tenants with the fewest items, not
- * tenants with thousands of items that have waited longest.
- */
-const DUE = `
-WITH due AS (
-  SELECT id, next_attempt_at, turn FROM (
-    SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, 
-      row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id)
-        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MAX_COUNTED}) AS turn
-    FROM deployments
-    WHERE listener_id = $1 AND generation > acknowledged_generation AND (next_attempt_at <= now() OR handed_out)
-  ) AS waiting WHERE is_due
-  ORDER BY turn, next_attempt_at, id LIMIT $2::int - (SELECT count(*) FROM (SELECT FROM tombstones
-    WHERE listener_id = $1 AND due AND next_attempt_at <= now() LIMIT ($2::int + ${LEFTOVERS_PLACE / 2}) / ${LEFTOVERS_PLACE}) AS waiting)
-), locked AS (
-  SELECT d.id FROM deployments d WHERE d.id IN (SELECT id FROM due)
-    AND d.generation > d.acknowledged_generation AND d.next_attempt_at <= now()
-  ORDER BY d.id FOR UPDATE SKIP LOCKED
-)
-SELECT id, EXISTS (SELECT FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()) AS leftovers
-FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
-
-interface DueRow {
-  id: string;
-  /** Whether a leftover is also due. */
-  leftovers: boolean;
-}
-
-/**
- * The statement also filters the written rows by id. Without this filter, the planner would assume a hundred rows for a
- * recordset, and scan whole tables.
- */
-const HANDED_OUT = `
-WITH given AS (
-  SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid, event_id uuid)
-), deployment AS (
-  UPDATE deployments d SET spec_hash = coalesce(given.spec_hash, d.spec_hash), attempts = d.attempts + 1,
-    handed_out = true, next_attempt_at = least(now() + make_interval(secs => ${REDELIVER_SECONDS}),
-      CASE WHEN d.purge_after > now() THEN d.purge_after END)
-  FROM given WHERE d.id = given.id AND d.id = ANY($3::uuid[])
-), revision AS (
-  UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
-    updated_at = now()
-  FROM given WHERE r.id = given.revision_id AND r.id = ANY($4::uuid[]) AND r.status = 'QUEUED'
-  RETURNING r.id, r.tenant_id, r.deployment_id, r.number, given.event_id
-)
-INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, reason, message, details)
-SELECT event_id, tenant_id, deployment_id, id, 'listener', $2::uuid, 'Reconciling',
-  format('Revision %s is AWAITING_DEPLOY: it was handed to the listener.', number),
-  '{"from": "QUEUED", "to": "AWAITING_DEPLOY"}'::jsonb
-FROM revision`;
-
-interface GivenRow {
-  id: string;
-  spec_hash: string | null;
-  /** The revision that starts with the item. */
-  revision_id: string | null;
-  /** The event of this transition. */
-  event_id: string;
-}
-
-function givenRow<Item>(work: DueWork, result: HandOut<Item>): GivenRow {
+function handedOut<Item>(work: DueWork, result: HandOut<Item>): HandedOut {
   const id = work.kind === 'apply' ? work.deployment.id : work.deploymentId;
   const starts = result.kind === 'item' && result.starts && work.kind === 'apply';
   return {
     id,
-    spec_hash: result.kind === 'item' ? result.specHash : null,
-    revision_id: starts ? (work.revision?.id ?? null) : null,
-    event_id: uuidv7(),
+    specHash: result.kind === 'item' ? result.specHash : null,
+    revisionId: starts ? (work.revision?.id ?? null) : null,
+    eventId: uuidv7(),
   };
 }
 
 async function noteHandedOut(
   transaction: Transaction,
   listenerId: string,
-  given: readonly GivenRow[],
+  items: readonly HandedOut[],
 ): Promise<void> {
-  if (given.length === 0) return;
-  const ids = given.map(({ id }) => id);
-  const revisionIds = given.flatMap(({ revision_id: id }) => id ?? []);
-  await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId, ids, revisionIds]);
+  if (items.length === 0) return;
+  await transaction.run(handOutStatement, {
+    items: JSON.stringify(items),
+    listenerId,
+    deploymentIds: items.map(({ id }) => id),
+    revisionIds: items.flatMap(({ revisionId }) => revisionId ?? []),
+  });
 }
 
 /** The reason is recorded only at the first attempt after a change, because the item is retried every minute. */
@@ -140,39 +72,13 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
   ];
 }
 
-/** Selects leftovers, also round robin between tenants. */
-const DUE_TOMBSTONES = `
-WITH waiting AS (
-  SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
-  FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()
-  ORDER BY turn, next_attempt_at, id LIMIT $2
-), locked AS (
-  SELECT id FROM tombstones WHERE id IN (SELECT id FROM waiting) AND due AND next_attempt_at <= now()
-  FOR UPDATE SKIP LOCKED
-)
-UPDATE tombstones SET attempts = greatest(attempts, 1), next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
-WHERE id IN (SELECT id FROM locked)
-RETURNING id, tenant_id, generation, app_name, namespace, env_revisions, keep_workloads`;
-
 async function leftovers(transaction: Transaction, listenerId: string, limit: number): Promise<DuePurge[]> {
-  const rows = await transaction.query<{
-    id: string;
-    tenant_id: string;
-    generation: number;
-    app_name: string;
-    namespace: string;
-    env_revisions: number[];
-    keep_workloads: boolean;
-  }>(DUE_TOMBSTONES, [listenerId, limit]);
-  return rows.map((row) => ({
+  const rows = await transaction.run(takeLeftoversStatement, { listenerId, limit });
+  return rows.map(({ id: deploymentId, envRevisions: revisions, ...row }) => ({
     kind: 'purge',
-    deploymentId: row.id,
-    tenantId: row.tenant_id,
-    generation: row.generation,
-    appName: row.app_name,
-    namespace: row.namespace,
-    revisions: row.env_revisions,
-    keepWorkloads: row.keep_workloads,
+    deploymentId,
+    revisions,
+    ...row,
   }));
 }
 
@@ -186,9 +92,9 @@ export async function takeWork<Item>(
   limit: number,
   handOut: (due: DueWork) => HandOut<Item>,
 ): Promise<Item[]> {
-  const due = await transaction.query<DueRow>(DUE, [listenerId, limit]);
+  const due = await transaction.run(dueWorkStatement, { listenerId, limit });
   const items: Item[] = [];
-  const given: GivenRow[] = [];
+  const given: HandedOut[] = [];
   const failures: NewEvent[] = [];
   for (const work of await loadWork(
     transaction,
@@ -196,7 +102,7 @@ export async function takeWork<Item>(
   )) {
     const result = handOut(work);
     if (result.kind === 'later') break;
-    given.push(givenRow(work, result));
+    given.push(handedOut(work, result));
     failures.push(...failureEvents(work, result));
     if (result.kind === 'item') items.push(result.item);
   }
@@ -211,12 +117,6 @@ export async function takeWork<Item>(
   return items;
 }
 
-const NEXT_DUE = `
-SELECT l.lease_epoch, extract(epoch FROM least(
-  (SELECT min(next_attempt_at) FROM deployments WHERE listener_id = $1 AND generation > acknowledged_generation),
-  (SELECT min(next_attempt_at) FROM tombstones WHERE listener_id = $1 AND due)) - now())::float8 * 1000 AS in_ms
-FROM listeners l WHERE l.id = $1`;
-
 /**
  * Time until the next item is due, in milliseconds (≤ 0: now; null: no item waits), and the current epoch. The query is
  * cheap and writes nothing. null when the scope contains no listener with this id.
@@ -225,6 +125,6 @@ export async function checkForWork(
   reader: Reader,
   listenerId: string,
 ): Promise<{ epoch: number; dueInMs: number | null } | null> {
-  const [row] = await reader.query<{ lease_epoch: number; in_ms: number | null }>(NEXT_DUE, [listenerId]);
-  return row === undefined ? null : { epoch: row.lease_epoch, dueInMs: row.in_ms };
+  const [row] = await reader.run(nextDueStatement, { listenerId });
+  return row === undefined ? null : { epoch: row.leaseEpoch, dueInMs: row.dueInMs };
 }

@@ -7,9 +7,10 @@ import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from '../cor
 import { StoreError } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { ListenerRecord, Page } from '../core/records.ts';
-import { listeners } from '../core/schema.ts';
+import { deployments, listeners } from '../core/schema.ts';
 import { named, rejectSameName } from '../deployments/same-name.ts';
 import type { ComputeConfig } from '../schema/listeners.ts';
+import { chooseListenerStatement, chooseOwnListenerStatement } from '../sql/listeners/choose-listener.ts';
 
 const {
   leaseHolder: _holder,
@@ -127,15 +128,6 @@ export function listListeners(
 export type ServingListener = Pick<ListenerRecord, 'id' | 'computeConfig' | 'rendering'>;
 
 /**
- * Constant texts. The texts of the statements are constants, because every POST runs one, and the construction of the
- * text took longer than PostgreSQL's response.
- */
-const SERVING = 'SELECT id, compute_config AS "computeConfig", rendering FROM listeners WHERE id = $2';
-const SERVING_VISIBLE = `${SERVING} AND (tenant_id = $1 OR tenant_id IS NULL)`;
-// KEY SHARE does not block renewals of the lease. A tenant can neither lock nor change a listener of the platform.
-const SERVING_OWN = `${SERVING} AND tenant_id = $1 FOR KEY SHARE`;
-
-/**
  * The listener of a new deployment, which is the requested listener or that of the platform. null: the tenant may not
  * use the listener. A listener of the tenant is locked against change and deletion until the transaction ends.
  */
@@ -144,10 +136,10 @@ export async function chooseListener(
   tenantId: string,
   listenerId: string | null,
 ): Promise<ServingListener | null> {
-  const named = [tenantId, listenerId ?? PLATFORM_LISTENER_ID];
-  const [held] = listenerId === null ? [] : await reader.query<ServingListener>(SERVING_OWN, named);
-  if (held !== undefined) return held;
-  const [found] = await reader.query<ServingListener>(SERVING_VISIBLE, named);
+  const choice = { tenantId, listenerId: listenerId ?? PLATFORM_LISTENER_ID };
+  const [own] = listenerId === null ? [] : await reader.run(chooseOwnListenerStatement, choice);
+  if (own !== undefined) return own;
+  const [found] = await reader.run(chooseListenerStatement, choice);
   return found ?? null;
 }
 
@@ -177,17 +169,19 @@ export class NamespacesInUse extends StoreError {
   }
 }
 
-const NAMESPACES = `
-SELECT namespace, count(*)::int AS deployments FROM deployments
-WHERE listener_id = $1 AND namespace <> ALL($2::text[]) GROUP BY namespace ORDER BY namespace`;
-
 /**
  * An empty list allows every namespace. Deployments that are being deleted count, because their objects must still be
  * removed from the namespace.
  */
 async function checkNamespaces(transaction: Transaction, id: string, listed: readonly string[]) {
   if (listed.length === 0) return;
-  const lost = await transaction.query<{ namespace: string; deployments: number }>(NAMESPACES, [id, listed]);
+  const { namespace } = deployments;
+  const lost = await transaction.drizzle
+    .select({ namespace, deployments: sql<number>`count(*)::int` })
+    .from(deployments)
+    .where(and(eq(deployments.listenerId, id), sql`${namespace} <> ALL(${sql.param(listed)}::text[])`))
+    .groupBy(namespace)
+    .orderBy(namespace);
   if (lost.length > 0) throw new NamespacesInUse(lost);
 }
 

@@ -83,13 +83,13 @@ test.each([
   expect(described(method, path, contentType, NAMED)).toBe(expected);
 });
 
-test('a create that asks for a generated name, or has no body that can be read, has none', () => {
+test('has no name when a create asks for a generated name or has no readable body', () => {
   const generated = { metadata: { generateName: 'x-' } };
   expect(described('POST', '/api/v1/namespaces/ns/pods', '', generated)).toBe('create pods ns -');
   expect(described('POST', '/api/v1/namespaces/ns/pods')).toBe('create pods ns -');
 });
 
-test('a dry run is told', () => {
+test('recognizes a dry run', () => {
   const request = { seq: 1, client: 'c', method: 'PATCH', at: 0, body: {} };
   const path = '/api/v1/namespaces/ns/secrets/s?fieldManager=x';
   expect(describeKubernetesRequest({ ...request, path }, APPLY).dryRun).toBe(false);

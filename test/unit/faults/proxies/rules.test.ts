@@ -3,7 +3,7 @@ import { callRule, RuleBook, RuleFailure } from '../../../faults/proxies/rules.t
 
 const any = () => true;
 
-test('the newest rule takes a message, as often as it may, until it is removed', async () => {
+test('matches the newest rule first, up to its number of times, until it is removed', async () => {
   const book = new RuleBook<number, string>();
   const old = book.add({ match: any, fault: 'old' });
   const once = book.add({ match: (n) => n === 2, fault: 'once', times: 1 });
@@ -13,7 +13,7 @@ test('the newest rule takes a message, as often as it may, until it is removed',
   expect(book.take(1)).toBeUndefined();
 });
 
-test('whoever waits for a rule hears when it has taken enough, or that it has not', async () => {
+test('resolves waitTaken when a rule has matched often enough, and rejects after the time limit', async () => {
   const book = new RuleBook<number, { kind: string }>();
   const rule = book.add({ match: any, fault: { kind: 'hold' } });
   const waiting = rule.waitTaken(2);
@@ -24,7 +24,7 @@ test('whoever waits for a rule hears when it has taken enough, or that it has no
   await expect(rule.waitTaken(3, 1)).rejects.toThrow('(hold) has taken 3: it has taken 2');
 });
 
-test('what a rule was given to call and has thrown is told when the proxy stops', async () => {
+test('reports the error that a rule has thrown when the proxy stops', async () => {
   const book = new RuleBook<number, string>();
   const fail = () => {
     throw new Error('of the plan');

@@ -1,0 +1,86 @@
+/** What another manager has put on our objects: it has to be there in the end as well (O7). */
+
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
+import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
+import { MADE_KINDS } from '../kinds.ts';
+import type { FaultWorld } from '../world.ts';
+
+const KEY = 'faults.example/seen-by';
+const VALUE = 'another';
+
+/** A field of the spec that Berth says nothing of. */
+const FIELD = 'sessionAffinity';
+const CHOICE = 'ClientIP';
+const hasField = ({ kind }: Pick<Resource, 'kind'>) => kind === RESOURCES.Service.kind;
+
+/** Not what a StatefulSet notes for itself, nor the witness of Secrets, which is made anew with each of them. */
+function isMarked({ kind, metadata }: UntypedObject): boolean {
+  if (kind !== RESOURCES.ControllerRevision.kind) return true;
+  const { labels, ownerReferences = [] } = metadata;
+  return (
+    labels?.[SENTINEL_LABEL] === undefined &&
+    !ownerReferences.some((owner) => owner.kind === RESOURCES.StatefulSet.kind)
+  );
+}
+
+interface Mark {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly uid: string;
+}
+
+const marks = new WeakMap<FaultWorld, Mark[]>();
+
+/** Puts a label and an annotation on every object of a deployment, and a choice on its Services, as another field manager. */
+export async function markForeign(world: FaultWorld, id: string): Promise<void> {
+  const { namespace, admin } = world;
+  const own = marks.get(world) ?? [];
+  marks.set(world, own);
+  const labelSelector = `${LABELS.deploymentId}=${id}`;
+  for (const resource of MADE_KINDS) {
+    const { items } = await admin.listAll(resource, { namespace, labelSelector });
+    for (const { metadata } of items.filter(isMarked)) {
+      const change = {
+        metadata: { labels: { [KEY]: VALUE }, annotations: { [KEY]: VALUE } },
+        ...(hasField(resource) ? { spec: { [FIELD]: CHOICE } } : {}),
+      };
+      await admin.patch(resource, { namespace, name: metadata.name }, change, { fieldManager: 'another' });
+      own.push({ resource, name: metadata.name, uid: metadata.uid ?? '' });
+    }
+  }
+}
+
+export interface ForeignFieldCheck {
+  /** How many objects were marked. */
+  readonly marked: number;
+  /** How many of them still are the ones that were marked. */
+  readonly looked: number;
+  /** Of these, those that have lost a mark. */
+  readonly lost: readonly string[];
+}
+
+export async function checkForeignFields(world: FaultWorld): Promise<ForeignFieldCheck> {
+  const lost: string[] = [];
+  let looked = 0;
+  const own = marks.get(world) ?? [];
+  for (const { resource, name, uid } of own) {
+    const found = await world.admin.find(resource, { namespace: world.namespace, name }).catch((error) => {
+      if (isKubeError(error, 'not_found')) return undefined;
+      throw error;
+    });
+    if (found === undefined || found.metadata.uid !== uid) continue;
+    looked += 1;
+    const { labels, annotations } = found.metadata;
+    if (labels?.[KEY] !== VALUE || annotations?.[KEY] !== VALUE) lost.push(`${resource.kind} ${name}`);
+    const { [FIELD]: choice } = (found['spec'] ?? {}) as Record<string, unknown>;
+    if (hasField(resource) && choice !== CHOICE) lost.push(`${resource.kind} ${name}: ${FIELD} ${choice}`);
+  }
+  return { marked: own.length, looked, lost };
+}
+
+export function forgetMarks(world: FaultWorld): void {
+  marks.delete(world);
+}

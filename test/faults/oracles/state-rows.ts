@@ -1,0 +1,64 @@
+/** What is in the database, as two runs of one workload can be compared (O1). */
+import { isTerminalStatus, REVISION_STATUSES } from '../../../src/domain/revision/states.ts';
+import type { FaultWorld } from '../world.ts';
+
+interface Row extends Record<string, unknown> {
+  readonly id: string;
+  readonly name: string;
+}
+
+const DEPLOYMENTS = `
+SELECT id, name, source, source_config, source_revision_config, image_version, generation, observed_generation,
+  acknowledged_generation >= generation AS acknowledged, conditions, url, observed_off, data_ready, in_place_failure,
+  volume_gi, recorded_status, latest_revision_id, active_revision_id, delete_requested_at IS NOT NULL AS deleting,
+  (SELECT name FROM tracing_projects WHERE id = tracing_project_id) AS tracing_project,
+  (SELECT count(*)::int FROM secret_sets WHERE deployment_id = deployments.id) AS secret_sets
+FROM deployments ORDER BY name, created_at`;
+/** started_at says when it was *seen* to roll: a listener that was away for the two seconds of a rollout has not. */
+const REVISIONS = `
+SELECT r.id, d.name, r.number, r.status, r.reason, r.message, r.culprit, r.source_revision_config, r.environment_gone,
+  r.secrets_id IS NOT NULL AS secrets, r.resolved_image, r.deployed_at IS NOT NULL AS deployed
+FROM revisions r JOIN deployments d ON d.id = r.deployment_id ORDER BY d.name, r.number`;
+/**
+ * What users did, and what became of each revision: each once, whatever was repeated. What was observed on the way
+ * depends on when one looked. Of a deployment that is gone the message alone has the number.
+ */
+const EVENTS = `
+SELECT 'event ' || reason AS what, count(*)::int AS times FROM events
+WHERE actor_kind = 'api_key' AND at >= $1 GROUP BY 1
+UNION ALL
+SELECT 'event ' || (e.details->>'to') || ' of ' ||
+  coalesce(d.name || ' ' || r.number, 'one that is gone ' || substring(e.message FROM 'Revision (\\d+) is')) AS what,
+  count(*)::int AS times
+FROM events e LEFT JOIN revisions r ON r.id = e.revision_id LEFT JOIN deployments d ON d.id = r.deployment_id
+WHERE e.at >= $1 AND e.revision_id IS NOT NULL AND e.details->>'to' = ANY ($2) GROUP BY 1`;
+/** What is remembered of those that are gone; that it is looked at once more comes by the clock. */
+const TOMBSTONES = `
+SELECT 'tombstone ' || app_name || ' of generation ' || generation AS what, count(*)::int AS times
+FROM tombstones WHERE purged_at >= $1 GROUP BY 1`;
+
+export interface Rows {
+  readonly named: readonly { readonly what: string; readonly row: Row }[];
+  readonly counted: readonly { readonly what: string; readonly times: number }[];
+}
+
+/** @param since of the plan: older history is another plan's */
+export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
+  const [deployments, revisions, events, tombstones] = await Promise.all([
+    world.sql<Row>(DEPLOYMENTS),
+    world.sql<Row>(REVISIONS),
+    world.sql<Rows['counted'][number]>(EVENTS, [since, REVISION_STATUSES.filter(isTerminalStatus)]),
+    world.sql<Rows['counted'][number]>(TOMBSTONES, [since]),
+  ]);
+  return {
+    named: [
+      ...deployments.map((row) => ({ what: `deployment ${row.name}`, row })),
+      ...revisions.map((row) => ({ what: `revision ${row.name} ${row['number']}`, row })),
+    ],
+    counted: [...events, ...tombstones],
+  };
+}
+
+/** Ids, with what stands for them. */
+export const idsOf = ({ named }: Rows): ReadonlyMap<string, string> =>
+  new Map(named.map(({ what, row }) => [row.id, `<${what}>`]));

@@ -1,0 +1,169 @@
+/** Two processes of a role: one of them slept, both at once on one database, or one with a wrong clock. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { berthClient } from '../../integration/harness/berth-setup.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import { SETTLED_MS } from '../record.ts';
+import { workloadNamed } from '../workloads.ts';
+import type { FaultRole, RoleProcess } from '../world.ts';
+import { Checks, imageChange, imageOf, serving } from './checks.ts';
+import { isHeldBy, leaderOf, replacedProcessPlans, untilLeads } from './replaced-process.ts';
+
+const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
+const HOUR_MS = 3_600_000;
+/** Longer than any lease: a candidate that believed its own clock would have taken over long before. */
+const PAST_LEASE_MS = 25_000;
+
+const shiftedBy = (ms: number) => ({
+  NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`,
+  FAULTS_CLOCK_SHIFT_MS: String(ms),
+});
+const nameOf = (ms: number) => (ms > 0 ? 'hour-ahead' : 'hour-behind');
+
+/** An hour, but for the time from the line that the role has logged to the look at it. */
+const WRONG_BY_MS = 3_500_000;
+
+/** How far the clock by which a process logs is ahead of the right one. @throws Error when it has logged nothing */
+function aheadMs(started: RoleProcess): number {
+  const { time } = started.log().at(-1) ?? {};
+  const at = Date.parse(String(time));
+  if (Number.isNaN(at))
+    throw new Error(`failed to read the clock of ${started.name}: it logs ${String(time)}`);
+  return at - Date.now();
+}
+
+/** A clock that is right makes no plan of these. */
+function checkClock(started: RoleProcess, ms: number, checks: Checks): void {
+  const ahead = aheadMs(started);
+  checks.that(
+    ahead * Math.sign(ms) >= WRONG_BY_MS,
+    `the clock of ${started.name} is ${Math.round(ahead / 1000)} s ahead, not ${ms / 1000} s`,
+  );
+}
+
+/** A role alone with a wrong clock, and then again with the right one. */
+function wrongClock(role: FaultRole, ms: number): FaultPlan {
+  const workload = workloadNamed('update');
+  return {
+    name: `two-of-each/clock/${role}-${nameOf(ms)}`,
+    says: `The clock of the ${role} is an ${nameOf(ms).replace('-', ' ')} during an update, and right again after a restart.`,
+    like: workload,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const given = await workload.prepare(world);
+      checkClock(await world.restart(role, { settings: shiftedBy(ms) }), ms, checks);
+      await world.quiet({ forMs: SETTLED_MS });
+      await workload.end(world, await workload.run(world, given));
+      const right = await world.restart(role);
+      checks.that(Math.abs(aheadMs(right)) < WRONG_BY_MS, `the clock of the ${role} is wrong for good`);
+      await workload.end(world, given);
+      return checks.violations;
+    },
+  };
+}
+
+/** A candidate whose clock says that every lease has run out, or that none ever will. */
+function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
+  return {
+    name: `two-of-each/clock/${role}-candidate-${nameOf(ms)}`,
+    says: `A second ${role} with its clock an ${nameOf(ms).replace('-', ' ')} does not take the lease of one that objectCounts, and takes that of one that was killed.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const id = await serving(world, 'shop');
+      const leader = world.process(role);
+      const other = await world.start(role, `${role}-2`, { settings: shiftedBy(ms) });
+      checkClock(other, ms, checks);
+      const before = await leaderOf(world, role);
+      checks.that(isHeldBy(before, leader), `${before} leads, not ${leader.name}`);
+      await sleep(PAST_LEASE_MS);
+      const after = await leaderOf(world, role);
+      checks.that(after === before, `${after} has taken the lease of ${before}, which objectCounts`);
+      await world.kill(role);
+      await untilLeads(world, other);
+      await world.call('PATCH', `/v2/deployments/${id}`, imageChange('successor'));
+      await world.ready(id);
+      await backToRight(world.start(role));
+      return checks.violations;
+    },
+  };
+}
+
+/** The oracles look at a role that runs. */
+async function backToRight(started: Promise<RoleProcess>): Promise<void> {
+  await started;
+  await sleep(SETTLED_MS);
+}
+
+interface Started {
+  readonly url?: string;
+}
+
+const CALLS = 24;
+/** Many at once: a connection of ours that stays open counts as one that the API has not let go. */
+const ENDED = { connection: 'close' };
+
+const spread: FaultPlan = {
+  name: 'two-of-each/api/spread',
+  says: `Two API processes on one database: ${CALLS} changes of two deployments in turn at both, one name and one Idempotency-Key at both at once, and one of them is killed.`,
+  run: async (world): Promise<Violation[]> => {
+    const checks = new Checks();
+    const second = await world.start('api', 'api-2');
+    const { url = '' } = second.log().find(({ msg }) => msg === 'berth is ready') as Started;
+    const other = berthClient(world.apiKey, () => url);
+    const ids = await Promise.all(['one', 'two'].map((name) => serving(world, name)));
+    const calls = Array.from({ length: CALLS }, (_, index) => {
+      const id = ids[index % 2] ?? '';
+      const { call } = index % 4 < 2 ? world : other;
+      return call('PATCH', `/v2/deployments/${id}`, imageChange(`spread-${index}`), ENDED);
+    });
+    for (const [index, { status }] of (await Promise.all(calls)).entries())
+      checks.that(status === 200, `change ${index} was answered ${status}`);
+    for (const [which, id] of ids.entries()) {
+      const rows = await world.sql<{ image: string }>(
+        `SELECT source_revision_config->>'image_uri' AS image FROM revisions WHERE deployment_id = $1 AND number > 1`,
+        [id],
+      );
+      const wanted = Array.from({ length: CALLS }, (_, n) => n).filter((n) => n % 2 === which);
+      const missing = wanted
+        .map((n) => imageOf(`spread-${n}`))
+        .filter((i) => !rows.some((r) => r.image === i));
+      checks.none('lost', missing);
+      checks.that(rows.length === wanted.length, `${rows.length} revisions of ${wanted.length} changes`);
+      await world.ready(id);
+    }
+    const named = await Promise.all(
+      [world, other].map(({ call }) => call('POST', '/v2/deployments', smallDeployment('both'), ENDED)),
+    );
+    const statuses = named.map(({ status }) => status).sort();
+    checks.that(statuses.join() === '201,409', `one name at both: ${statuses.join()}`);
+    const headers = { ...ENDED, 'idempotency-key': randomUUID() };
+    const keyed = await Promise.all(
+      [world, other].map(({ call }) => call('POST', '/v2/deployments', smallDeployment('keyed'), headers)),
+    );
+    const made = await world.sql(`SELECT id FROM deployments WHERE name = 'keyed'`);
+    checks.that(made.length === 1, `one key at both made ${made.length} deployments`);
+    const refused = keyed.map(({ status }) => status).filter((status) => status !== 201 && status !== 409);
+    checks.that(refused.length === 0, `one key at both was answered ${refused.join()}`);
+    // A change at one is heard by the other, at which the listener waits.
+    const change = await other.call('PATCH', `/v2/deployments/${ids[0]}`, imageChange('heard'));
+    checks.that(change.status === 200, `the second API answered ${change.status}`);
+    await world.kill('api-2');
+    await Promise.all(ids.map((id) => world.ready(id)));
+    return checks.violations;
+  },
+};
+
+export const secondProcessPlans: readonly FaultPlan[] = [
+  ...replacedProcessPlans,
+  spread,
+  ...(['api', 'listener', 'operator'] as const).flatMap((role) => [
+    wrongClock(role, HOUR_MS),
+    wrongClock(role, -HOUR_MS),
+  ]),
+  ...(['listener', 'operator'] as const).flatMap((role) => [
+    candidate(role, HOUR_MS),
+    candidate(role, -HOUR_MS),
+  ]),
+];

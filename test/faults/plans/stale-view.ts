@@ -1,0 +1,226 @@
+/** What a role sees of the cluster is older than what it has written, or than what the API server has. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { ANNOTATIONS, appName } from '../../../src/contract/resource/names.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import { kubernetesEffect } from '../effects.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import type { KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
+import { SETTLED_MS } from '../record.ts';
+import { callUntilSuccess } from '../retrying-client.ts';
+import type { FaultWorld } from '../world.ts';
+import { untilGone } from './paused-process.ts';
+import { broken, change, imageOf, isThere, live, runningDeployment, scaleOf, within } from './steps.ts';
+
+/** For so long it has nothing but the old. */
+const BLIND_MS = 5_000;
+const HEALED_WITHIN_S = 30;
+
+const operators =
+  (verb: KubernetesVerb, resource: string) =>
+  (request: KubernetesRequest): boolean =>
+    request.client === 'operator' && request.verb === verb && request.resource === resource;
+
+/** The open watch ends: its place is forgotten. */
+const forget = (world: FaultWorld, resource: string) =>
+  world.kubernetes.add({
+    match: operators('watch', resource),
+    fault: { kind: 'cut-watch', afterEvents: 0, how: 'gone-event' },
+    times: 1,
+  });
+
+const deletedUnseen: FaultPlan = {
+  name: 'deletion/unseen/operator',
+  says: 'The operator sees that the objects of a deployment go, and not that its custom resource does: it makes none of them again.',
+  run: async (world): Promise<Violation[]> => {
+    const { id } = await runningDeployment(world);
+    const blind = world.kubernetes.add({
+      match: operators('watch', 'manageddeployments'),
+      fault: { kind: 'filter-watch', drop: () => true },
+    });
+    await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
+    const from = Date.now();
+    await untilGone(world, id);
+    await sleep(BLIND_MS);
+    const made = world.kubernetes
+      .exchanges('operator')
+      .filter(({ at, upstreamStatus }) => at >= from && upstreamStatus === 201)
+      .map((exchange) => kubernetesEffect(exchange) ?? '')
+      .filter((effect) => /^(?:create|apply) /.test(effect));
+    blind.remove();
+    await forget(world, 'manageddeployments').waitTaken();
+    await sleep(SETTLED_MS);
+    if (blind.taken() === 0) return [broken('no watch was silenced')];
+    return made.map((effect) => broken(`made for a deployment that is gone: ${effect}`));
+  },
+};
+
+const ownDeleteUnseen: FaultPlan = {
+  name: 'watch/unseen/own-delete',
+  says: 'The operator has deleted an autoscaler, and its watch does not tell it: it is not deleted again and again, and what else is to be done is when the watch has begun anew.',
+  run: async (world): Promise<Violation[]> => {
+    const { id, app } = await runningDeployment(world, { min_scale: 1, max_scale: 3 });
+    const resource = 'horizontalpodautoscalers';
+    const blind = world.kubernetes.add({
+      match: operators('watch', resource),
+      fault: { kind: 'filter-watch', drop: () => true },
+    });
+    await change(world, id, scaleOf(2));
+    const deletes = () =>
+      world.kubernetes
+        .exchanges('operator')
+        .filter((exchange) => operators('delete', resource)(exchange) && exchange.name === `${app}-api`);
+    const missed = await within(30, 'the autoscaler to be deleted', async () => deletes().length > 0);
+    await sleep(BLIND_MS);
+    const count = deletes().length;
+    blind.remove();
+    forget(world, resource);
+    await world.ready(id);
+    if (blind.taken() === 0) return [broken('no watch was silenced')];
+    return [...missed, ...(count > 1 ? [broken(`deleted ${count} times`)] : [])];
+  },
+};
+
+const olderList: FaultPlan = {
+  name: 'stale-list/after-410/operator',
+  says: 'The watch of custom resources ends with 410, and the next list is an older one than what was seen: nothing is acted on from then.',
+  recreates: [RESOURCES.PodDisruptionBudget.kind],
+  run: async (world): Promise<Violation[]> => {
+    const { id, app } = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
+    await change(world, id, scaleOf(1));
+    await world.ready(id);
+    await world.quiet({ forMs: SETTLED_MS });
+    world.kubernetes.recordLists('manageddeployments');
+    await world.restart('operator');
+    await world.quiet({ forMs: SETTLED_MS });
+    await change(world, id, scaleOf(2));
+    await world.ready(id);
+    await world.quiet({ forMs: SETTLED_MS });
+    const before = await live(world, RESOURCES.Deployment, `${app}-api`);
+    const list = operators('list', 'manageddeployments');
+    const old = world.kubernetes.add({ match: list, fault: { kind: 'stale-list' }, times: 1 });
+    // What would put the old list right.
+    world.kubernetes.add({
+      match: operators('watch', 'manageddeployments'),
+      fault: { kind: 'delay', ms: BLIND_MS },
+      times: 1,
+    });
+    forget(world, 'manageddeployments');
+    await old.waitTaken();
+    await sleep(BLIND_MS);
+    await world.ready(id);
+    await world.quiet({ forMs: SETTLED_MS });
+    const after = await live(world, RESOURCES.Deployment, `${app}-api`);
+    const [then, now] = [before.metadata.generation, after.metadata.generation];
+    return then === now ? [] : [broken(`acted on what was no more: generation ${then} became ${now}`)];
+  },
+};
+
+const goneUntilListed: FaultPlan = {
+  name: 'watch/gone-until-listed/operator',
+  says: 'The watch of custom resources ends, and each further one is answered 410 until they are listed: a change is there within 30 s.',
+  run: async (world): Promise<Violation[]> => {
+    const { id } = await runningDeployment(world);
+    let isListed = false;
+    const list = operators('list', 'manageddeployments');
+    const watch = operators('watch', 'manageddeployments');
+    const gone = world.kubernetes.add({
+      match: (request) => {
+        isListed ||= list(request);
+        return watch(request) && !isListed;
+      },
+      fault: { kind: 'answer', status: 410 },
+    });
+    // In order: with 410 as an event it would be listed before it is watched again.
+    world.kubernetes.add({
+      match: watch,
+      fault: { kind: 'cut-watch', afterEvents: 0, how: 'end' },
+      times: 1,
+    });
+    await change(world, id, imageOf('2.0.0'));
+    const late = await within(HEALED_WITHIN_S, 'the change to be there', () => isThere(world, id));
+    if (late.length > 0) return late;
+    return isListed && gone.taken() > 0 ? [] : [broken('no watch was answered 410')];
+  },
+};
+
+const TOLD_WITHIN_S = 30;
+
+/** A custom resource under the name of one that is yet to be made; paused, so that the operator leaves it alone. */
+async function foreignNamed(world: FaultWorld, name: string, model: string): Promise<UntypedObject> {
+  const { apiVersion, kind, spec } = await live(world, RESOURCES.ManagedDeployment, model);
+  const { namespace } = world;
+  const metadata = { name, namespace, annotations: { [ANNOTATIONS.paused]: 'true' } };
+  const deploymentId = crypto.randomUUID();
+  const object = { apiVersion, kind, metadata, spec: { ...(spec as object), deploymentId } };
+  return world.admin.create(object as unknown as UntypedObject);
+}
+
+const foreignResource: FaultPlan = {
+  name: 'immutable/foreign/manageddeployments',
+  says: 'A custom resource of another has the name before ours is made: left as it is, told as a conflict, and not deleted with ours.',
+  run: async (world): Promise<Violation[]> => {
+    const model = await runningDeployment(world, {}, 'model');
+    await world.kill('listener');
+    const { id } = await world.create(smallDeployment('shop'));
+    const name = appName('shop', id);
+    const made = await foreignNamed(world, name, model.app);
+    await world.restart('listener');
+    const told = await within(TOLD_WITHIN_S, 'the conflict to be told', async () => {
+      const { conditions } = (await world.call('GET', `/v2/deployments/${id}`)).body;
+      return conditions.some(({ reason, message }) => reason === 'Conflict' && message.includes(name));
+    });
+    await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
+    await untilGone(world, id);
+    const { namespace } = world;
+    const now = await world.admin.find<UntypedObject>(RESOURCES.ManagedDeployment, { namespace, name });
+    const isKept =
+      now?.metadata.uid === made.metadata.uid &&
+      now?.metadata.deletionTimestamp === undefined &&
+      JSON.stringify(now?.['spec']) === JSON.stringify(made['spec']);
+    await world.kubectl('delete', 'manageddeployments', name, '--ignore-not-found', '--wait=true');
+    return isKept ? told : [...told, broken('the custom resource of another was touched')];
+  },
+};
+
+/** @param what the write of the operator that is held until the other change is there */
+const changedMeanwhile = (name: string, what: string): FaultPlan => ({
+  name: `burst/${name}`,
+  says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not named by then: it is never begun.`,
+  run: async (world): Promise<Violation[]> => {
+    const { id, app } = await runningDeployment(world);
+    const [first, second] = [imageOf('2.0.0'), imageOf('3.0.0')];
+    const wanted = async () =>
+      JSON.stringify((await live(world, RESOURCES.ManagedDeployment, app))['spec']).includes(
+        second.source_revision_config.image_uri,
+      );
+    const { promise: overtaken, resolve: goOn } = Promise.withResolvers<void>();
+    const naming = world.kubernetes.add({
+      match: (request) => request.client === 'operator' && kubernetesEffect(request) === what,
+      fault: { kind: 'before', run: () => overtaken },
+      times: 1,
+    });
+    await change(world, id, first);
+    await naming.waitTaken();
+    await change(world, id, second);
+    const missed = await within(HEALED_WITHIN_S, 'the second change to reach the cluster', wanted);
+    goOn();
+    await world.ready(id);
+    const begun = world.kubernetes
+      .exchanges('operator')
+      .filter((exchange) => kubernetesEffect(exchange) === 'apply deployments shop-x-api')
+      .filter(({ body }) => JSON.stringify(body).includes(first.source_revision_config.image_uri));
+    return begun.length === 0 ? missed : [broken('what nobody wanted any more was begun')];
+  },
+});
+
+export const staleViewPlans: readonly FaultPlan[] = [
+  changedMeanwhile('changed-before-recorded', 'update manageddeployments-status shop-x'),
+  changedMeanwhile('changed-before-stored', 'create controllerrevisions shop-x-2'),
+  deletedUnseen,
+  ownDeleteUnseen,
+  olderList,
+  goneUntilListed,
+  foreignResource,
+];

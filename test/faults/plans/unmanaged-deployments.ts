@@ -1,0 +1,73 @@
+/** Deployments that fail and that Berth has nothing to do with: what they cost a machine is nobody's starving. */
+import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import type { FaultWorld } from '../world.ts';
+import { inParallel } from './by-clients.ts';
+import { imageOf } from './checks.ts';
+import { type FailingPods, failedPods, failingImage } from './failing-deployments.ts';
+
+const PREFIX = 'others-';
+const MADE_WITHIN_MS = 600_000;
+
+interface Running extends KubeObject {
+  readonly spec: {
+    readonly template: { readonly spec: { readonly containers: readonly { readonly name: string }[] } };
+  };
+}
+
+/** As what runs for a deployment of Berth's, with a name and labels of nobody's, and an image that fails. */
+function likeness({ spec }: Running, namespace: string, name: string): UntypedObject {
+  const labels = { 'faults.example/load': name };
+  const [first, ...sidecars] = spec.template.spec.containers;
+  const containers = [{ ...first, image: imageOf(failingImage(0)) }, ...sidecars];
+  const template = { metadata: { labels }, spec: { ...spec.template.spec, containers } };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec: { ...spec, selector: { matchLabels: labels }, template },
+  } as unknown as UntypedObject;
+}
+
+/**
+ * Makes so many, has them all fail, and removes them after `during`.
+ * @param model the Deployment that they resemble
+ */
+export async function withUnmanagedDeployments<T>(
+  world: FaultWorld,
+  model: string,
+  count: number,
+  during: (load: FailingPods) => Promise<T>,
+): Promise<T> {
+  const { admin, namespace } = world;
+  const running = await admin.get<Running>(RESOURCES.Deployment, { namespace, name: model });
+  const container = running.spec.template.spec.containers[0]?.name;
+  const names = Array.from({ length: count }, (_, index) => `${PREFIX}${index}`);
+  await inParallel(names, (name) => admin.create(likeness(running, namespace, name)));
+  const soon = { timeoutMs: MADE_WITHIN_MS, intervalMs: 500 };
+  const load: FailingPods = {
+    prefix: PREFIX,
+    failAnew: async (number) => {
+      const containers = [{ name: container, image: imageOf(failingImage(number)) }];
+      const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${names[number % count]}`;
+      // A merge patch would take what else a container says.
+      await admin.request('PATCH', path, {
+        contentType: 'application/strategic-merge-patch+json',
+        body: { spec: { template: { spec: { containers } } } },
+      });
+    },
+  };
+  await waitFor('those of others to fail', async () => (await failedPods(world, load)).length >= count, soon);
+  const result = await during(load);
+  await inParallel(names, (name) => admin.delete(RESOURCES.Deployment, { namespace, name }));
+  await waitFor(
+    'those of others to be gone',
+    async () => {
+      const { items } = await admin.list(RESOURCES.Pod, { namespace });
+      return !items.some(({ metadata }) => metadata.name.startsWith(PREFIX));
+    },
+    soon,
+  );
+  return result;
+}

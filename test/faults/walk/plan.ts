@@ -1,0 +1,40 @@
+/** The walk through the states of the specification, as a plan: it brings cluster and oracles of its own. */
+import type { FaultPlan, Violation } from '../plan.ts';
+import { numberFromEnvironment } from '../plans/checks.ts';
+import { runWalk, WHOLE_STEPS } from './walk.ts';
+
+const SEED = numberFromEnvironment('FAULTS_WALK_SEED', 1);
+const LANES = 4;
+/** Each lane walks a whole sequence: what shows after long only is not found by many short ones. */
+const STEPS = numberFromEnvironment('FAULTS_WALK_STEPS', LANES * WHOLE_STEPS);
+/** A step takes about one second of a processor, and waits for others on a busy machine. */
+const DEADLINE_SECONDS = 3600;
+
+export const walkPlan: FaultPlan = {
+  name: 'walk',
+  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, of seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} lanes side by side, each a sequence of ${Math.ceil(STEPS / LANES)}: each is refused without a trace, or brought about.`,
+  alone: true,
+  apart: true,
+  deadlineSeconds: DEADLINE_SECONDS,
+  run: async (_world, tell) => {
+    const { steps, shortest, accepted, refused, checkpoints, violations, figures, missing } = await runWalk({
+      seed: SEED,
+      steps: STEPS,
+      lanes: LANES,
+      log: () => undefined,
+      signal: AbortSignal.timeout((DEADLINE_SECONDS - 60) * 1000),
+    });
+    tell(
+      `seed ${SEED}: ${steps} steps (${accepted} taken, ${refused} refused), ${shortest} of a lane at least, ${checkpoints} states compared with one reached directly`,
+    );
+    for (const line of figures) tell(line);
+    if (missing.length > 0) tell(`missed: ${missing.join(', ')}`);
+    return violations.map(
+      (found): Violation => ({
+        oracle: 'plan',
+        message: `${found.oracle}: seed ${found.seed}, lane ${found.lane}, step ${found.step}: ${found.message}`,
+        diff: [...found.diff, ...found.history],
+      }),
+    );
+  },
+};

@@ -1,0 +1,17 @@
+/** Named parameters and column lists of the statements in `sql/`. */
+import { expect, test } from 'vitest';
+import { deployments } from '../../../../../src/hub/store/core/schema.ts';
+import { columns, statement, valuesOf } from '../../../../../src/hub/store/core/statement.ts';
+
+test('numbers the parameters in the order of their first use', () => {
+  const found = statement<{ id: string; name: string }>(
+    'example',
+    `SELECT :id::uuid, 'x', '{"a": 1}'::jsonb WHERE n = :name OR n = :id`,
+  );
+  expect(found.text).toBe(`SELECT $1::uuid, 'x', '{"a": 1}'::jsonb WHERE n = $2 OR n = $1`);
+  expect(valuesOf(found, { name: 'n', id: 'i' })).toEqual(['i', 'n']);
+});
+
+test('selects columns under the names of the schema', () => {
+  expect(columns(deployments, 'd', ['id', 'tenantId'])).toBe('d.id AS "id", d.tenant_id AS "tenantId"');
+});
