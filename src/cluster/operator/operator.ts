@@ -78,7 +78,7 @@ export interface OperatorOptions {
 
 /** Reconciles mostly wait for the API server, so many run at once, and a few busy tenants leave workers free for others. */
 export const RECONCILE_WORKERS = 32;
-/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0069). */
+/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0048). */
 export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };

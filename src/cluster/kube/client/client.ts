@@ -8,7 +8,7 @@ import { RestClient } from './rest-client.ts';
 export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
-/** Fewer than a server with two processors can handle, so that the writes of another tenant are fast (docs/decisions/0069). */
+/** Fewer than a server with two processors can handle, so that the writes of another tenant are fast (docs/decisions/0048). */
 const WRITES_OF_ONE_TENANT = 4;
 
 /**

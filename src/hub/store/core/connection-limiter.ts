@@ -1,7 +1,7 @@
 import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { StoreUnavailable } from './errors.ts';
 
-/** Maximum share of the connections for one tenant (docs/decisions/0069). */
+/** Maximum share of the connections for one tenant (docs/decisions/0048). */
 const SHARE_OF_ONE_TENANT = 0.4;
 
 export interface ConnectionLimiterOptions {
