@@ -32,7 +32,8 @@ FROM ${NODE_IMAGE}
 RUN git --version 2> /dev/null \
     || { apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* && git --version; }
 WORKDIR /app
-ENV NODE_ENV=production BERTH_HOST=0.0.0.0
+# The chart sets NODE_OPTIONS for each role, by the memory limit of its pod.
+ENV NODE_ENV=production BERTH_HOST=0.0.0.0 NODE_OPTIONS=--max-semi-space-size=16
 LABEL org.opencontainers.image.title="berth" \
       org.opencontainers.image.licenses="Apache-2.0" \
       dev.berth.sbom="/app/sbom.cdx.json"

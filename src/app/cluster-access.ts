@@ -16,9 +16,10 @@ export function clusterOptions(
   kubeconfigPath: string | null,
   userAgent: string,
 ): KubeClientOptions {
-  const common = { userAgent, requestTimeoutMs: REQUEST_TIMEOUT_MS, environment: config.clusterEnvironment };
+  const { inCluster, clusterEnvironment: environment, serviceAccountPath } = config;
+  const common = { userAgent, requestTimeoutMs: REQUEST_TIMEOUT_MS };
   if (kubeconfigPath !== null) return { ...common, kubeconfigPath };
-  if (config.inCluster) return { ...common, inCluster: true };
+  if (inCluster) return { ...common, inCluster: true, environment, serviceAccountPath };
   throw new Error(
     'failed to find a cluster: neither a kubeconfig nor a pod’s ServiceAccount; next: set KUBECONFIG, or run Berth in a pod',
   );

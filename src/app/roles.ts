@@ -5,7 +5,6 @@ import { createMetrics } from '../metrics/metrics.ts';
 import type { Telemetry, TelemetryOptions } from '../telemetry/telemetry.ts';
 import { type HealthServer, serveHealth } from './health.ts';
 import { createLogger } from './logging.ts';
-import { giveBackMemory } from './memory/idle-memory.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import type { ApiRole } from './role-api.ts';
 import { stopRoles } from './stop-roles.ts';
@@ -102,10 +101,6 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   let health: HealthServer | null = null;
   let telemetry: Telemetry | null = null;
   const ending = new AbortController();
-  const memory = giveBackMemory({
-    requestsWait: role !== 'operator' && role !== 'listener',
-    keepsObjects: role !== 'api',
-  });
   stopped.then(() => ending.abort());
   try {
     const traced = { role, version, identity: config.identity, logger };
@@ -113,7 +108,6 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     const span = telemetry?.span;
     const stopping = ending.signal;
     const api = await startAll(role, { config, logger, version, metrics, span, stopping }, running);
-    memory.started();
     health = await serveHealth({
       host: config.host,
       port: config.metricsPort,
@@ -130,7 +124,6 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     logger.info({ signal }, 'stopping');
   } finally {
     ending.abort();
-    memory.stop();
     const inTime = await stopRoles(running, logger);
     await health?.close();
     await telemetry?.stop();

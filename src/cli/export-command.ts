@@ -9,7 +9,7 @@ import { isKubeError } from '../cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../cluster/kube/client/object.ts';
 import { RESOURCES } from '../cluster/kube/client/resources.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS } from '../cluster/operator/kinds.ts';
-import { newestFirst } from '../cluster/operator/rollout/newest-first.ts';
+import { newestFirst } from '../cluster/operator/observed.ts';
 import { type Config, loadConfig } from '../config/index.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { LABELS } from '../contract/resource/names.ts';

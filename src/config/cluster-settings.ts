@@ -24,6 +24,11 @@ export const CLUSTER_SETTINGS = {
   BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig file for the listener only', ['listener']),
   BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig file for the operator only', ['operator']),
   KUBECONFIG: setting(optional, 'kubeconfig file, as for kubectl', CLUSTER),
+  BERTH_SERVICE_ACCOUNT_PATH: setting(
+    z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
+    'folder of the ServiceAccount of the pod, with the files token, ca.crt and namespace',
+    CLUSTER,
+  ),
   BERTH_NAMESPACE: setting(
     optional,
     'namespace of Berth itself, which contains the leases and no deployments. Unset: the namespace of the pod if it ' +

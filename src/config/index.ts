@@ -16,9 +16,6 @@ export { ConfigError } from './config-error.ts';
 export { SETTINGS, type SettingHelp, settingHelps } from './settings.ts';
 export { describeUnknown } from './unknown-settings.ts';
 
-/** File with the namespace of the pod. */
-const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-
 /** The registry of the platform. */
 function registryOf(settings: Settings) {
   return {
@@ -40,9 +37,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
   const settings = parseSettings(environment);
   const inCluster = environment['KUBERNETES_SERVICE_HOST'] !== undefined;
   const kubeconfig = settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null;
-  const podNamespace = existsSync(IN_CLUSTER_NAMESPACE)
-    ? readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim()
-    : null;
+  const namespaceFile = `${settings.BERTH_SERVICE_ACCOUNT_PATH}/namespace`;
+  const podNamespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : null;
   return {
     databaseUrl: settings.DATABASE_URL ?? null,
     allowRlsBypass: settings.BERTH_ALLOW_RLS_BYPASS ?? null,
@@ -82,7 +78,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
     operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
     inCluster,
-    /** The environment for exec plugins of kubeconfigs, the in-cluster address and the proxy for calls of the hub. */
+    serviceAccountPath: settings.BERTH_SERVICE_ACCOUNT_PATH,
+    /** The environment for the in-cluster address and the proxy for calls of the hub. */
     clusterEnvironment: environment,
     namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
     namespaces: settings.BERTH_NAMESPACES,

@@ -2,7 +2,7 @@ import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { DEFAULT_CONTAINER_ANNOTATION } from '../domain/deployment/reserved.ts';
-import type { Component } from '../domain/resource-spec/components.ts';
+import { type Component, podRange } from '../domain/resource-spec/components.ts';
 import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
 import { metadata, selectorLabels } from './labels.ts';
 import { componentName } from './names.ts';
@@ -11,15 +11,14 @@ import { ownerReferences } from './owner.ts';
 /** Scale of a component that exists in the templates, but no longer in the resource. */
 const ONE_POD = { min: 1, max: 1 };
 
-/** Minimum and maximum number of pods of a component. 0 and 0: off. An autoscaler cannot scale to zero, so min is at least 1. */
+/** Minimum and maximum number of pods of a component. 0 and 0: off. */
 export function componentScale(
   resource: ManagedDeployment,
   component: Component,
 ): { min: number; max: number } {
   const { components, suspend } = resource.spec;
   const { min, max } = components[component]?.scale ?? ONE_POD;
-  if (suspend || max === 0) return { min: 0, max: 0 };
-  return { min: Math.max(1, Math.min(min, max)), max };
+  return podRange(min, suspend ? 0 : max);
 }
 
 /** The desired number of pods of the Deployment of a component: fixed or autoscaled. */

@@ -2,7 +2,6 @@
  * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
  * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
  */
-import type { Plot } from './plot.ts';
 import { measureRounds } from './rounds.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
@@ -50,8 +49,6 @@ export interface Sides {
   ours(): Promise<Sample>;
   /** One round of the floor; absent: the bench has none. A measure that it does not yield has no ratio. */
   readonly floor?: () => Promise<Sample>;
-  /** What is worth a picture, asked for after the last round. */
-  plots?(): readonly Plot[];
   /** What a reader of the result should know: sizes, settings. Asked for after the last round. */
   notes?(): readonly string[];
   /** Absent: nothing is left running between rounds. */
@@ -77,8 +74,8 @@ export interface Bench {
   /** Its start warms up, or nothing needs to be warm: there is no round before that does not count. */
   readonly warmedUp?: true;
   /**
-   * Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. Notes and
-   * plots are those of the last start.
+   * Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. The notes are
+   * those of the last start.
    */
   readonly roundsAStart?: number;
   /**
@@ -113,7 +110,6 @@ export interface BenchResult {
   readonly n: number;
   readonly measures: readonly MeasureResult[];
   readonly notes: readonly string[];
-  readonly plots: readonly Plot[];
   /** Why there are fewer rounds than were asked for; absent: there are not. */
   readonly failure?: string;
 }
@@ -173,13 +169,13 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
   if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
   const asked = { runs: bench.startIsMeasured ? 1 : runs, log, profiles: context.profiles };
-  let told: Pick<BenchResult, 'notes' | 'plots'> = { notes: [], plots: [] };
+  let notes: readonly string[] = [];
   const { samples, ...failed } = await measureRounds(bench, asked, async () => {
     const sides = await bench.start({ ...context, log });
     return {
       rounds: sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor],
       ended: () => {
-        told = { notes: sides.notes?.() ?? [], plots: sides.plots?.() ?? [] };
+        notes = sides.notes?.() ?? [];
       },
       stop: async () => sides.stop?.(),
     };
@@ -194,7 +190,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
     measures: measuresFor(bench, 'floor').map((measure) =>
       resultOf(measure, ours, floor, isAtSize(bench, size.n)),
     ),
-    ...told,
+    notes,
   };
 }
 

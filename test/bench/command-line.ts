@@ -6,27 +6,26 @@ export const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--js
        npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json] [--profile D]
        npm run bench -- --list
 
-Measures Berth, beside its floor where there is one, in rounds that take turns. NAME: a bench, or, where none has exactly
-that name, the beginning of the names of several; default: all. Use a machine that does nothing else.
---n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
---runs R    rounds of each side, instead of the bench's own (of compare: at least four); one whose start is what it measures
-            has one. api-get, api-list and api-post restart both sides every few rounds, so that no process's luck decides: more
-            rounds, more starts
---json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
-            in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
---write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
-            not run stay as they are. Not of fewer than goals are judged from, nor of fewer rounds than are written there.
-            Before each, up to four minutes are waited for the machine to be idle
---force     with --write: writes those, too
---profile D one start, and Berth and the API's floor run with node --cpu-prof: profiles go to the folder D (an empty one: all that are
-            in it are told), named by what the process is, of two checkouts to its folders A and B. What costs most is
-            told, with the statements that took PostgreSQL longest (unless DATABASE_URL names one)
---list      the benches: n without --n, from which --n on the goals are judged, and what is measured
-compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those
-            whose start is what they measure. The same folder twice tells how far two processes of it differ.
-            The benches are those of the checkout that this runs in
-A round that fails ends its bench, and not the others; those before it are kept. The exit code is 0 when everything could be
-measured, whatever came out.`;
+Measures Berth and, where there is one, its floor in alternating rounds. NAME is a bench, or the beginning of the names of
+several benches. Default: all. Use a machine that does nothing else.
+--n N       the number of requests, rows or deployments that the bench counts, instead of its default
+--runs R    rounds of each side, instead of the default of the bench (for compare: at least four). growth has one round.
+            api-get, api-list and api-post start both sides again after some rounds
+--json      prints results as JSON on standard output instead of tables. Progress is on standard error.
+            npm adds its own lines unless it runs as npm run --silent bench -- …
+--write     stores each result in test/bench/results.json and updates the table in docs/performance.md. The results of
+            other benches stay. Refused for a smaller size than the goals need, and for fewer rounds than are stored.
+            Waits up to four minutes before each bench until the machine is idle
+--force     with --write: stores the result in these cases too
+--profile D runs Berth and the floor of the API with node --cpu-prof, with one start. D is an empty folder. Two checkouts
+            use its folders A and B. Prints what costs most, and the statements that took PostgreSQL longest
+            (unless DATABASE_URL names a server)
+--list      prints the benches: the default of n, the n from which the goals are judged, and what is measured
+compare     runs a bench with Berth from two folders in turn and compares B with A. Each folder needs its node_modules.
+            Not for growth. The same folder twice shows how much two processes of one version differ. The benches are
+            those of the checkout that runs the command
+A round that fails ends its bench, but not the others. Earlier rounds count. The exit code is 0 if everything was
+measured, whether or not goals are reached.`;
 
 function positive(name: string, text: string | undefined): number | null {
   if (text === undefined) return null;

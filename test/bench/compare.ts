@@ -101,5 +101,5 @@ export async function compareBench(
     ...(isOneOrder(bench, runs, profiles !== null) ? [oneOrder] : []),
     ...told,
   ];
-  return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [], ...failed };
+  return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, ...failed };
 }

@@ -1,4 +1,4 @@
-/** Runs benches one after the other, prints them, and puts them into the page. */
+/** Runs benches one after the other, prints them, and stores them. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -54,13 +54,12 @@ function print({ name, measures, notes, failure }: BenchResult, cellNames: reado
   if (failure !== undefined) console.log(`- A round after these failed: ${failure}`);
 }
 
-/** Puts a result into the page, unless a round failed and more rounds stand there. */
+/** Stores a result, unless a round failed and the stored result has more rounds. */
 function write(entry: Entry, bench: Bench, all: readonly Bench[], { n, force }: Asked): void {
-  const docs = join(root, 'docs');
   const { result } = entry;
   if (result.failure !== undefined && !force)
-    assertWorthWriting(bench, { n, runs: result.measures[0]?.ours.rounds ?? 0 }, readEntries(docs));
-  writeReport(docs, [entry], all);
+    assertWorthWriting(bench, { n, runs: result.measures[0]?.ours.rounds ?? 0 }, readEntries(root));
+  writeReport(root, entry, all);
 }
 
 export const log = (line: string) => console.error(line);

@@ -41,7 +41,7 @@ const cells = ({ query, calls, mean, share }: Statement) => [
  * The statements that took longest in all, over every database of the server, a line each.
  * @param url of an administrator
  */
-export async function costliestStatements(url: string): Promise<string> {
+async function costliestStatements(url: string): Promise<string> {
   const rows = await withClient(url, async (client) => {
     await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
     return (await client.query<Statement>(COSTLIEST)).rows;

@@ -77,11 +77,3 @@ export function ratios(ours: readonly number[], floor: Values): (number | undefi
     return against === undefined || against <= 0 ? undefined : value / against;
   });
 }
-
-/** Which round has the median of the ratios; of an even number the lower of the two in the middle. 0 without any. */
-export function medianRound(ours: readonly number[], floor: Values): number {
-  const ranked = ratios(ours, floor)
-    .flatMap((ratio, round) => (ratio === undefined ? [] : { ratio, round }))
-    .sort((a, b) => a.ratio - b.ratio);
-  return ranked[Math.floor((ranked.length - 1) / 2)]?.round ?? 0;
-}

@@ -49,7 +49,7 @@ export interface Workload {
   readonly name: string;
   /** Brings about the situation in which it begins; no fault yet. */
   prepare(world: FaultWorld): Promise<Given>;
-  /** The change itself, as a client makes it that insists until it is answered (callUntilAnswered.ts). */
+  /** The change, made by a client that retries until it gets an answer (retrying-client.ts). */
   run(world: FaultWorld, given: Given): Promise<Given>;
   /** Resolves when it has come to its end. */
   end(world: FaultWorld, given: Given): Promise<void>;

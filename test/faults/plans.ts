@@ -3,7 +3,6 @@
 import { type FaultPlan, kindOf, PLAN_KINDS, type PlanKind } from './plan.ts';
 import { apiServerDownPlans } from './plans/api-server-down.ts';
 import { burstPlans } from './plans/burst.ts';
-import { concurrentChangePlans } from './plans/concurrent-changes.ts';
 import { deletionPlans } from './plans/deletion.ts';
 import { expiredLeasePlans } from './plans/expired-leases.ts';
 import { immutablePlans } from './plans/immutable.ts';
@@ -15,13 +14,11 @@ import { lostResponsePlans } from './plans/lost-response.ts';
 import { notifyPlans } from './plans/notify.ts';
 import { pausedProcessPlans } from './plans/paused-process.ts';
 import { postgresPlans } from './plans/postgres.ts';
-import { repeatedErrorPlans } from './plans/repeated-errors.ts';
 import { secondProcessPlans } from './plans/second-process.ts';
 import { sigtermPlans } from './plans/sigterm.ts';
 import { soakPlans } from './plans/soak.ts';
 import { staleListPlans } from './plans/stale-list.ts';
 import { staleViewPlans } from './plans/stale-view.ts';
-import { stalledProcessPlans } from './plans/stalled-process.ts';
 import { statusCodePlans } from './plans/status-codes.ts';
 import { watchPlans } from './plans/watch.ts';
 import { readRecording } from './record.ts';
@@ -74,17 +71,14 @@ export function allPlans(): FaultPlan[] {
     ...secondProcessPlans,
     ...deletionPlans,
     ...burstPlans,
-    ...concurrentChangePlans,
     ...kubectlPlans,
     ...immutablePlans,
     ...loadPlans,
     ...sigtermPlans,
     ...pausedProcessPlans,
-    ...stalledProcessPlans,
     ...staleViewPlans,
     ...lateCallPlans,
     ...expiredLeasePlans,
-    ...repeatedErrorPlans,
     walkPlan,
     ...soakPlans,
   ];

@@ -1,7 +1,9 @@
 /** The processes of a world: each led through ports of its own at the proxies, told apart by its name there. */
+import { join } from 'node:path';
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { logPath } from '../cluster/processes.ts';
+import { inClusterSettings } from '../installation/in-cluster.ts';
 import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';
 import type { LastFault } from './oracles/last-fault.ts';
@@ -114,7 +116,8 @@ export class WorldProcesses {
       return { DATABASE_URL: url, BERTH_PORT: name === 'api' ? new URL(apiUrl).port : '0' };
     }
     const setting = role === 'operator' ? 'BERTH_OPERATOR_KUBECONFIG' : 'BERTH_LISTENER_KUBECONFIG';
-    const ways = { [setting]: await kubernetes.kubeconfigFor(name, settings[setting] ?? '') };
+    const kubeconfig = await kubernetes.kubeconfigFor(name, settings[setting] ?? '');
+    const ways = inClusterSettings(kubeconfig, join(prepared.stateDir, `${name}-service-account`));
     return role === 'operator' ? ways : { ...ways, BERTH_HUB_URL: await hub.urlFor(name, apiUrl) };
   }
 

@@ -32,20 +32,28 @@ interface PodTemplate {
 }
 
 /**
- * What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; nothing for a role
- * without pods of its own, or a checkout without manifests.
+ * What the chart of a checkout sets in the pods of a role besides Berth's settings: by its profile `single` for the role
+ * `all`, else by its profile `ha`. Nothing for a checkout without manifests.
  */
 export function podEnvironment(role: string, checkout = root): Record<string, string> {
-  const path = join(checkout, 'manifests/ha.yaml');
+  const [profile, name] = role === 'all' ? ['single', 'berth'] : ['ha', `berth-${role}`];
+  const path = join(checkout, `manifests/${profile}.yaml`);
   // Only this one is parsed: custom resources are most of the file.
   const text = (existsSync(path) ? readFileSync(path, 'utf8') : '')
     .split('\n---\n')
-    .find((each) => each.includes(`kind: Deployment\nmetadata:\n  name: berth-${role}\n`));
+    .find((each) => each.includes(`kind: Deployment\nmetadata:\n  name: ${name}\n`));
   const [container] = text === undefined ? [] : (parse(text) as PodTemplate).spec.template.spec.containers;
-  const set = (container?.env ?? []).flatMap(({ name, value }) =>
-    value === undefined || name.startsWith('BERTH_') ? [] : [[name, value] as const],
+  const set = (container?.env ?? []).flatMap(({ name: variable, value }) =>
+    value === undefined || variable.startsWith('BERTH_') ? [] : [[variable, value] as const],
   );
   return Object.fromEntries(set);
+}
+
+/** The environment of a role: the options of node in the settings are added to those of the chart. */
+function environmentOf({ role, checkout, settings }: BerthOptions): Record<string, string> {
+  const environment = { ...compileCache(checkout), ...podEnvironment(role, checkout), ...settings };
+  const options = [podEnvironment(role, checkout), settings].flatMap((each) => each['NODE_OPTIONS'] ?? []);
+  return options.length === 0 ? environment : { ...environment, NODE_OPTIONS: options.join(' ') };
 }
 
 export interface BerthProcess {
@@ -97,7 +105,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
     command: process.execPath,
     args: [`--env-file=${envFile}`, mainOf(options.checkout), role],
     // Again as environment: there it wins over what the caller's own environment holds.
-    env: { ...compileCache(options.checkout), ...podEnvironment(role, options.checkout), ...settings },
+    env: environmentOf(options),
   });
   const ready = await waitFor(
     `${name} to be ready`,

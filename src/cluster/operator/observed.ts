@@ -3,12 +3,13 @@ import type {
   ManagedDeployment,
   ManagedDeploymentStatus,
 } from '../../contract/resource/managed-deployment.ts';
+import { compareText } from '../../domain/core/compare-text.ts';
 import type { PodTemplates } from '../../workloads/desired-object.ts';
 import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { ManagedFields } from '../kube/compare/managed-fields.ts';
-import type { KnownResponse } from './act/cluster-responses.ts';
+import type { KnownResponse } from './changes/cluster-changes.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 
 /**
@@ -175,4 +176,18 @@ export function idOf(object: KubeObject): string {
 export function liveChild(observed: Observed, kind: string, name: string): ChildObject | undefined {
   const child = observed.children.get(childId(kind, name));
   return child === undefined || child.metadata.deletionTimestamp !== undefined ? undefined : child;
+}
+
+/** Stored templates, newest first. */
+export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revisionNumber' | 'createdAt'>>(
+  all: readonly T[],
+): T[] {
+  return [...all].sort(
+    (a, b) =>
+      b.revisionNumber - a.revisionNumber ||
+      compareText(b.createdAt, a.createdAt) ||
+      // For templates that were created in the same second: `app-1-10` comes after `app-1-9`.
+      b.name.length - a.name.length ||
+      compareText(b.name, a.name),
+  );
 }

@@ -234,3 +234,8 @@ export function isDataReady(conditions: readonly Condition[]): boolean {
     conditions.some((condition) => condition.type === wanted && isAnswering(condition)),
   );
 }
+
+/** Returns `reason` if it is in the closed list, otherwise `fallback`. */
+export function reasonOr(reason: string, fallback: Reason): Reason {
+  return Object.hasOwn(REASONS, reason) ? (reason as Reason) : fallback;
+}

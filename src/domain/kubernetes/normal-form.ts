@@ -1,7 +1,7 @@
 import { isObject } from '../core/is-object.ts';
 import { mayComeFromApp } from '../resource-spec/exporter-variables.ts';
 import { parseImageReference } from './image.ts';
-import { normalCores, normalQuantity } from './normal-quantity.ts';
+import { normalCores, normalQuantity } from './quantity.ts';
 import { VOLUME_KINDS } from './volume-kinds.ts';
 
 /**

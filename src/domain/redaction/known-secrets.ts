@@ -1,31 +1,30 @@
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import type { ClusterReport } from '../deployment/cluster-report.ts';
-import { CUT, FormIndex, MOST_PLACES, SHORTEST, Steps } from './form-index.ts';
+import { PatternAutomaton } from './pattern-automaton.ts';
 
 /**
- * The values of a deployment's secrets, taken out of what its cluster tells. A container may print its whole
- * environment when it ends, and a report is shown to keys that may not see secrets.
+ * Masks the values of a deployment's secrets in texts of its cluster. A container may print its whole environment when
+ * it ends, and keys that may not see secrets can read reports and logs.
  */
 
-/** A shorter line of a value of several lines may stand in any text (`-----END …-----` is none of those). */
+/** Shorter values are not masked, because they occur in any text. */
+const SHORTEST = 6;
+/** Shorter lines of a value with several lines are not masked. */
 const SHORTEST_LINE = 16;
 const MASK = '***';
-/** Of forms that have more characters together, those of many large secrets, no index is made: it would take the memory. */
-const MOST_CHARACTERS = 2_000_000;
-/** So few forms, of so few characters, as most deployments have: to look for each of them costs less than an index. */
-const FEW = 24;
-const FEW_CHARACTERS = 4096;
-/** So many characters of a text are replaced in about the time of one step of a search. */
-const CHARACTERS_A_STEP = 16;
+/** Marks the end at which a text was cut. */
+const CUT = '…';
+/** Maximum number of characters in all patterns. It bounds the memory (18 bytes each) and the time to prepare a search. */
+export const MAX_PATTERN_CHARACTERS = 131_072;
 
-/** A value as programs print it: as it is, line by line, within JSON, within a URL. */
-function printed(value: string): string[] {
+/** A value as programs print it: unchanged, line by line, within JSON, within a URL. */
+function printedForms(value: string): string[] {
   if (value.length < SHORTEST) return [];
   const lines = value
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  // One line with line ends or blanks around it is the whole value to whoever prints it.
+  // A single line with line breaks or blanks around it is the whole value, so it may be shorter.
   const shortest = lines.length > 1 ? SHORTEST_LINE : SHORTEST;
   return [
     value,
@@ -35,103 +34,93 @@ function printed(value: string): string[] {
   ];
 }
 
-/** All forms of the values, longest first: one may be part of another. */
-export function formsOf(values: readonly string[]): string[] {
-  return [...new Set(values.flatMap(printed))].sort((a, b) => b.length - a.length);
-}
-
-function* placesOf(form: string, probe: string): Generator<number> {
-  let at = form.indexOf(probe);
-  for (let tried = 0; at >= 0 && tried < MOST_PLACES; tried += 1, at = form.indexOf(probe, at + 1)) yield at;
-}
-
-/** Without the rest of a form with which a text begins after its cut, or the part of it that is all between two cuts. */
-function withoutRest(text: string, form: string): string {
-  if (!text.startsWith(CUT)) return text;
-  const kept = text.slice(CUT.length);
-  const within = kept.endsWith(CUT) ? kept.slice(0, -CUT.length) : null;
-  for (const at of placesOf(form, kept.slice(0, SHORTEST))) {
-    const rest = form.slice(at);
-    if (kept.startsWith(rest)) return `${CUT}${MASK}${kept.slice(rest.length)}`;
-    if (rest.startsWith(kept)) return `${CUT}${MASK}`;
-    if (within !== null && rest.startsWith(within)) return `${CUT}${MASK}${CUT}`;
-  }
-  return text;
-}
-
-/** Without the beginning of a form with which a text ends before its cut. */
-function withoutBeginning(text: string, form: string): string {
-  if (!text.endsWith(CUT)) return text;
-  const kept = text.slice(0, -CUT.length);
-  for (const at of placesOf(form, kept.slice(-SHORTEST))) {
-    const beginning = form.slice(0, at + SHORTEST);
-    if (kept.endsWith(beginning)) return `${kept.slice(0, -beginning.length)}${MASK}${CUT}`;
-  }
-  return text;
-}
-
-/** `text` with the form masked, one that was cut at an end of the text included. */
-const withoutForm = (text: string, form: string): string =>
-  withoutBeginning(withoutRest(text.replaceAll(form, MASK), form), form);
+/** All forms in which programs print these values. */
+export const patternsOf = (values: readonly string[]): string[] => [...new Set(values.flatMap(printedForms))];
 
 /**
- * Masks the forms in texts, one after the other; those that a text does not hold cost nothing. null: the text and the
- * forms need more work than is done for one text, or are too many, so it is not known whether it holds one.
- * @param few forms up to which no index is made
+ * Masks every occurrence of the patterns in a text, and also a part of a pattern (6 characters or more) at an end at
+ * which the text was cut.
+ * @returns null when the patterns are too long together, so that texts must be withheld
  */
-export function masker(forms: readonly string[], few = FEW): (text: string) => string | null {
-  const index = lazily(() => new FormIndex(forms));
-  // Only of these a mask may be a part.
-  const arise = forms.some((form) => form.includes('*'));
-  if (forms.length === 0) return (text) => text;
-  const size = forms.reduce((sum, { length }) => sum + length, 0);
-  if (forms.length <= few && size <= FEW_CHARACTERS) return (text) => forms.reduce(withoutForm, text);
-  if (size > MOST_CHARACTERS) return () => null;
-  return (text) => withoutForms(text, forms, index(), arise);
-}
-
-function withoutForms(
-  text: string,
-  forms: readonly string[],
-  index: FormIndex,
-  arise: boolean,
-): string | null {
-  const steps = new Steps(text);
-  let rest = text;
-  let held = index.heldBy(rest, steps);
-  let place = 0;
-  for (let from = 0; ; ) {
-    if (index.holdsAny(rest)) return `${CUT}${MASK}`;
-    while ((held[place] ?? from) < from) place += 1;
-    const number = Math.min(
-      held[place] ?? forms.length,
-      index.withRest(rest, from, steps),
-      index.withBeginning(rest, from, steps),
-    );
-    if (steps.areOver) return null;
-    const form = forms[number];
-    if (form === undefined) return rest;
-    from = number + 1;
-    steps.take(1 + rest.length / CHARACTERS_A_STEP);
-    const before = rest;
-    rest = withoutForm(rest, form);
-    if (arise && rest !== before) {
-      held = index.heldBy(rest, steps);
-      place = 0;
+export function masker(patterns: readonly string[]): ((text: string) => string) | null {
+  if (patterns.length === 0) return (text) => text;
+  if (patterns.reduce((sum, { length }) => sum + length, 0) > MAX_PATTERN_CHARACTERS) return null;
+  const automaton = new PatternAutomaton(patterns);
+  let windows: ReadonlySet<string> | null = null;
+  return (text) => {
+    const spans = new Spans();
+    if (text.startsWith(CUT)) {
+      windows ??= windowsOf(patterns);
+      spans.add(CUT.length, endOfPart(text, windows));
     }
-  }
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
+    const end = text.endsWith(CUT) ? text.length - CUT.length : -1;
+    let state = 0;
+    for (let index = 0; index < text.length; index += 1) {
+      state = automaton.next(state, text.charCodeAt(index));
+      const length = automaton.longestMatch(state);
+      if (length > 0) spans.add(index + 1 - length, index + 1);
+      // The text was cut here: what it ends with may be the beginning of a pattern.
+      if (index + 1 === end && automaton.depth(state) >= SHORTEST)
+        spans.add(end - automaton.depth(state), end);
+    }
+    return spans.maskIn(text);
   };
 }
 
-/** Whether a report may hold what a container or the cluster said of a failure. What is Ready has nothing to say. */
-export function tellsOfFailure(report: ClusterReport): boolean {
+/** Every sequence of 6 characters in the patterns. */
+function windowsOf(patterns: readonly string[]): Set<string> {
+  const windows = new Set<string>();
+  for (const pattern of patterns)
+    for (let from = 0; from + SHORTEST <= pattern.length; from += 1)
+      windows.add(pattern.slice(from, from + SHORTEST));
+  return windows;
+}
+
+/**
+ * Where the part of a pattern ends with which a text begins after its cut. A remainder that is too short to be compared
+ * counts as a part.
+ */
+function endOfPart(text: string, windows: ReadonlySet<string>): number {
+  const end = text.endsWith(CUT) ? text.length - CUT.length : text.length;
+  if (end - CUT.length < SHORTEST) return Math.max(end, CUT.length);
+  let from = CUT.length;
+  while (windows.has(text.slice(from, from + SHORTEST))) from += 1;
+  return from === CUT.length ? from : from - 1 + SHORTEST;
+}
+
+/** Parts of a text to mask, without overlaps and in order. */
+class Spans {
+  readonly #spans: { from: number; to: number }[] = [];
+
+  /** Adds a part that ends after most parts before it. Parts that overlap or touch become one. */
+  add(from: number, to: number): void {
+    if (from >= to) return;
+    const span = { from, to };
+    for (
+      let last = this.#spans.at(-1);
+      last !== undefined && last.to >= span.from;
+      last = this.#spans.at(-1)
+    ) {
+      span.from = Math.min(span.from, last.from);
+      span.to = Math.max(span.to, last.to);
+      this.#spans.pop();
+    }
+    this.#spans.push(span);
+  }
+
+  maskIn(text: string): string {
+    let masked = '';
+    let done = 0;
+    for (const { from, to } of this.#spans) {
+      masked += text.slice(done, from) + MASK;
+      done = to;
+    }
+    return masked + text.slice(done);
+  }
+}
+
+/** Whether a report may contain a text of a container or of the cluster about a failure. A Ready report has no such text. */
+export function describesFailure(report: ClusterReport): boolean {
   if (report.kind === 'refused') return true;
   if (report.kind !== 'observed') return false;
   return (
@@ -143,7 +132,7 @@ export function tellsOfFailure(report: ClusterReport): boolean {
   );
 }
 
-/** The report with all its free texts passed through `masked`. */
+/** The report with `masked` applied to all its free texts. */
 export function withTexts(report: ClusterReport, masked: (text: string) => string): ClusterReport {
   if (report.kind === 'refused') return { ...report, message: masked(report.message) };
   if (report.kind !== 'observed') return report;

@@ -70,3 +70,11 @@ export function componentFields(component: Component): readonly ResourceSpecFiel
 export function componentExists(spec: ResourceSpec, component: Component): boolean {
   return component === 'api' || componentFields(component).some((field) => spec[field] != null);
 }
+
+/**
+ * Minimum and maximum number of pods of a component. A component with a positive maximum runs at least one pod, because
+ * an autoscaler cannot scale to zero. A maximum of 0 switches the component off.
+ */
+export function podRange(min: number, max: number): { min: number; max: number } {
+  return { min: Math.min(Math.max(1, min), max), max };
+}

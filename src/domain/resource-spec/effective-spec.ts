@@ -1,6 +1,6 @@
 import type { DeploymentType } from '../deployment/source.ts';
 import type { Caps } from '../policy/policy.ts';
-import { COMPONENT_FIELDS, COMPONENTS, type Component, componentExists } from './components.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component, componentExists, podRange } from './components.ts';
 import { connectionBudget } from './connection-budget.ts';
 import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
 import { milliCpu, RESOURCE_LIMITS, type ResourceSpec } from './resource-spec.ts';
@@ -77,12 +77,8 @@ const WHOLE_CORES: ReadonlySet<Component> = new Set(['orchestrator', 'executor']
 
 const wholeCpu = ({ cpu, whole_cpu: whole }: Ceilings): number => whole ?? cpu;
 
-/** Ensures min ≤ max, and min ≥ 1 unless max is 0, because a component that is switched on runs at least one pod. */
-function bendScale(min: Sent<number>, max: Sent<number>, defaults: Scale): Scale {
-  const most = max ?? Math.max(defaults.max, min ?? 0);
-  const fewest = Math.max(1, min ?? defaults.min);
-  return { min: Math.min(fewest, most), max: most };
-}
+const bendScale = (min: Sent<number>, max: Sent<number>, defaults: Scale): Scale =>
+  podRange(min ?? defaults.min, max ?? Math.max(defaults.max, min ?? 0));
 
 function bendSize(request: Sent<number>, limit: Sent<number>, defaults: Size, ceiling: number): Size {
   if (request == null && limit == null) return defaults;
@@ -299,6 +295,5 @@ export function scaleOfComponent(effective: EffectiveResourceSpec, component: Co
   if (isOff(effective) || !hasComponent(effective, component)) return { min: 0, max: 0 };
   const { scale } = COMPONENT_FIELDS[component];
   if (!scale) return { min: 1, max: 1 };
-  const max = effective[scale.max] ?? 0;
-  return { min: Math.min(Math.max(1, effective[scale.min] ?? 1), max), max };
+  return podRange(effective[scale.min] ?? 1, effective[scale.max] ?? 0);
 }

@@ -1,7 +1,7 @@
 import type { Condition } from '../conditions/conditions.ts';
+import { reasonOr } from '../conditions/conditions.ts';
 import type { DeploymentFacts, OutcomeEvent, RefusedReport } from '../deployment/cluster-report.ts';
 import { deletionNote, withDeletionNote } from '../deployment/deletion-hold.ts';
-import { reasonOr } from './revision-transitions.ts';
 
 /** The part of report-outcome.ts for deployments that are being deleted. */
 

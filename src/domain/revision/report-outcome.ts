@@ -1,5 +1,11 @@
 import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
-import { type Condition, conditionTroubles, isDataReady, type Reason } from '../conditions/conditions.ts';
+import {
+  type Condition,
+  conditionTroubles,
+  isDataReady,
+  type Reason,
+  reasonOr,
+} from '../conditions/conditions.ts';
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
 import { canonicalJson } from '../core/hash.ts';
@@ -15,7 +21,7 @@ import type {
   RevisionRef,
 } from '../deployment/cluster-report.ts';
 import { isPurging, whatBlocks, withFormerNote } from './deletion-outcome.ts';
-import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-transitions.ts';
+import { activeAfter, move, observedSteps, type Step } from './revision-transitions.ts';
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from '../conditions/conditions.ts';
+import { type Reason, reasonOr } from '../conditions/conditions.ts';
 import type { FailureSource } from '../conditions/failure-source.ts';
 import type {
   BuiltImage,
@@ -12,11 +12,6 @@ import type {
 import { canMove, isTerminalStatus, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
 
 /** Derives transitions of revisions from observations of the cluster. */
-
-/** Returns `reason` if it is in the closed list, otherwise `fallback`. */
-export function reasonOr(reason: string, fallback: Reason): Reason {
-  return Object.hasOwn(REASONS, reason) ? (reason as Reason) : fallback;
-}
 
 /** A requested transition of a revision. */
 export interface Step {

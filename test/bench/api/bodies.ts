@@ -33,33 +33,25 @@ export async function call<T>(
   method: string,
   path: string,
   body?: string,
-  { signal, tenantId }: { signal?: AbortSignal; tenantId?: string } = {},
 ): Promise<T> {
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
       'x-api-key': apiKey,
-      ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body }),
-    ...(signal === undefined ? {} : { signal }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`failed to ${method} ${path}: ${response.status} ${text}`);
   return JSON.parse(text) as T;
 }
 
-/** @param listenerId serves it; absent: the platform's */
-export const bodyNamed = (name: string, listenerId?: string) =>
-  JSON.stringify({
-    ...DEPLOYMENT,
-    name,
-    source_config: {
-      ...DEPLOYMENT.source_config,
-      ...(listenerId === undefined ? {} : { listener_id: listenerId }),
-    },
-  });
-
-export const create = (base: string, apiKey: string, name: string, listenerId?: string) =>
-  call<{ id: string } & Record<string, unknown>>(base, apiKey, 'POST', PATH, bodyNamed(name, listenerId));
+export const create = (base: string, apiKey: string, name: string) =>
+  call<{ id: string } & Record<string, unknown>>(
+    base,
+    apiKey,
+    'POST',
+    PATH,
+    JSON.stringify({ ...DEPLOYMENT, name }),
+  );

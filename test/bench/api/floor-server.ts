@@ -1,14 +1,13 @@
 /**
  * The floor of the API's benches: fastify and pg, and nothing else. It plays the script of Berth's own statements for
- * each request, and answers as many bytes as Berth does, of the same shape, with what the database said. It rests between
- * rounds, so its heap and its connections are kept as Berth's are.
+ * each request, and answers as many bytes as Berth does, of the same shape, with what the database said. It runs with the
+ * options of V8 that the chart sets for the API, and keeps idle connections as Berth does.
  *
  *   node floor-server.ts SETTINGS_FILE
  */
 import { readFileSync } from 'node:fs';
 import { fastify } from 'fastify';
 import pg from 'pg';
-import { giveBackMemory } from '../../../src/app/memory/idle-memory.ts';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { type Script, type ScriptStatement, valuesFor } from './floor-script.ts';
 
@@ -50,9 +49,13 @@ const COLUMNS = [
   'tracing_project_id',
 ];
 
+/** The name of a column in the row: that of the store's schema, or of the database in earlier versions. */
+const inRow = (column: string) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const PLACES = COLUMNS.map((column) => [column, inRow(column)] as const);
+
 function answerOf(template: FloorRoute['answer'], row: Row): Row {
   const answer: Row = { ...template };
-  for (const column of COLUMNS) answer[column] = row[column];
+  for (const [column, place] of PLACES) answer[column] = row[place in row ? place : column];
   return answer;
 }
 
@@ -120,7 +123,5 @@ for (const { method, url, status, script, answer, list } of settings.routes) {
 }
 
 process.on('SIGTERM', () => process.exit(0));
-const memory = giveBackMemory({ requestsWait: true, keepsObjects: false });
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
-memory.started();
 console.log(JSON.stringify({ msg: 'floor is ready', url }));

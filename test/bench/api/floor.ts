@@ -11,7 +11,7 @@ import {
   tailOfLog,
 } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { compileCache } from '../../installation/berth-process.ts';
+import { compileCache, podEnvironment } from '../../installation/berth-process.ts';
 import type { BenchContext } from '../bench.ts';
 import { profiled } from '../profiles.ts';
 import { mostCommon, type RecordedRequest, type Script, toScript } from './floor-script.ts';
@@ -76,7 +76,7 @@ export async function startFloor(
   const tenantId = await database.tenantId();
   const settings: FloorSettings = { databaseUrl, tenantId, poolSize: POOL_SIZE, routes };
   writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
-  const env = profiled(context, name, { ...process.env, ...compileCache() });
+  const env = profiled(context, name, { ...process.env, ...compileCache(), ...podEnvironment('api') });
   await startProcess(stateDir, { name, command: process.execPath, args: [SERVER, file], env });
   const url = await waitFor(
     'the floor to be ready',

@@ -27,7 +27,7 @@ function sumOf(text: string, { counter, label }: { counter: string; label: strin
 }
 
 /** All that was counted since the API server began. @param text of its `/metrics` */
-export const askedIn = (text: string): Asked =>
+const askedIn = (text: string): Asked =>
   Object.fromEntries(NAMES.map((name) => [name, sumOf(text, COUNTERS[name])])) as Asked;
 
 /** @throws Error with kubectl's message */

@@ -1,4 +1,5 @@
 /** A whole Berth for a bench: API, listener and operator, each in a process of its own, in a namespace of its own. */
+import { join } from 'node:path';
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubectlAccess } from '../../cluster/kubectl.ts';
@@ -7,6 +8,7 @@ import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
+import { canRunInCluster, inClusterSettings } from '../../installation/in-cluster.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
 import { postgresOf } from '../api/hub.ts';
@@ -51,7 +53,7 @@ export interface ClusterBerth {
   /** Processor time of PostgreSQL with all its sessions since its start, in seconds; always 0 of one that was there already. */
   cpuOfPostgres(): number;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
-  start(role: BenchRole, behindProxy?: boolean): Promise<void>;
+  start(role: BenchRole, behindProxy?: boolean, checkout?: string): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
   end(role: BenchRole): Promise<void>;
   /** Way and rights of a role to the API server, without the proxy. */
@@ -61,10 +63,8 @@ export interface ClusterBerth {
   /** Key of another tenant, which is made with it. */
   otherTenant(name: string): Promise<string>;
   create(body: object, apiKey?: string): Promise<Deployment>;
-  patch(id: string, body: object): Promise<Deployment>;
-  sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Asks the API for the deletion of every deployment whose name begins so; default: of all. */
-  deleteAll(prefix?: string): Promise<void>;
+  /** Asks the API for the deletion of every deployment. */
+  deleteAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ function pidIn(stateDir: string, name: BenchRole | ComponentName | 'postgres'): 
 }
 
 /** Runs a task of each item, some at a time. */
-export async function eachOf<T>(
+async function eachOf<T>(
   items: readonly T[],
   task: (item: T, index: number) => Promise<unknown>,
   atOnce = SIDE_BY_SIDE,
@@ -132,10 +132,11 @@ export async function prepareClusterBerth(
   const pidOf = (role: BenchRole) => pidIn(stateDir, role);
   const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
     if (role === 'api') return {};
-    const setting = kubeconfigName(role);
     const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
-    if (!behindProxy) return hub;
-    return { ...hub, [setting]: await proxy.kubeconfigFor(role, kubeconfigOf(role)) };
+    const kubeconfig = behindProxy ? await proxy.kubeconfigFor(role, kubeconfigOf(role)) : kubeconfigOf(role);
+    // An older version reads the ServiceAccount from a fixed folder.
+    if (!canRunInCluster(context.root)) return { ...hub, [kubeconfigName(role)]: kubeconfig };
+    return { ...hub, ...inClusterSettings(kubeconfig, join(stateDir, `${role}-service-account`)) };
   };
   const berth: ClusterBerth = {
     namespace,
@@ -152,10 +153,10 @@ export async function prepareClusterBerth(
       new Map(startOrder.map((name) => [name, processUsage(pidIn(cluster.stateDir, name)).cpuSeconds])),
     cpuOfPostgres: () =>
       postgres.stateDir === undefined ? 0 : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
-    async start(role, behindProxy = false) {
+    async start(role, behindProxy = false, checkout = context.root) {
       const ways = await waysOf(role, behindProxy);
       const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });
-      running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));
+      running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout }));
     },
     async end(role) {
       await running.get(role)?.stop();
@@ -179,14 +180,8 @@ export async function prepareClusterBerth(
       return key;
     },
     create: (body, key = apiKey) => call<Deployment>(apiUrl(), key, 'POST', PATH, JSON.stringify(body)),
-    patch: (id, body) => call<Deployment>(apiUrl(), apiKey, 'PATCH', `${PATH}/${id}`, JSON.stringify(body)),
-    async sql<Row extends object>(text: string, values: readonly unknown[] = []) {
-      return (await database.query<Row>(text, [...values])).rows;
-    },
-    async deleteAll(prefix = '') {
-      const rows = await berth.sql<{ id: string }>('SELECT id FROM deployments WHERE starts_with(name, $1)', [
-        prefix,
-      ]);
+    async deleteAll() {
+      const { rows } = await database.query<{ id: string }>('SELECT id FROM deployments');
       for (const key of keys) await eachOf(rows, ({ id }) => remove(key, id));
     },
     async stop() {

@@ -2,12 +2,9 @@ import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { quantile, summarise } from '../statistics.ts';
-import { Apps } from './apps.ts';
 import { patience } from './fill.ts';
-import { openStage, play } from './playing.ts';
-import { whenAsked } from './recording.ts';
-import { body, template } from './samples.ts';
-import { besideNothing, inOwnWorld, recordingOf } from './sides.ts';
+import { template } from './samples.ts';
+import { inOwnWorld } from './sides.ts';
 import {
   type BesideAndAlone,
   besideAndAlone,
@@ -20,24 +17,23 @@ import {
 } from './singles.ts';
 
 const CROWD = 30;
-/** Of a program that decides nothing. */
-const TENANTS = { crowd: 'crowd', single: 'single' };
+const GOAL = { of: 'ratio', is: 'at most', limit: 2.5 } as const;
 
 /** Of two checkouts each has single ones alone in its own rounds: what is to be compared is how much longer the others take. */
 const TIMES_ALONE = ['time', 'p90', 'rare'] as const;
 
 export const bench: Bench = {
   name: 'fairness',
-  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd and the same watches of the bench. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'. Of two checkouts it is told how many times as long each takes beside its crowd as alone.`,
-  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, after the same two pauses in turn, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself; those before have an empty cluster. slowest: mostly the first one, which comes together with the crowd. handed: until the first of its objects is seen in the cluster, its Secret: hub, listener and that one write. placed: until its custom resource is, one write later; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
+  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections. Until the last of them exists, another tenant creates single deployments, ${PAUSES_MS.soon / 1000} s and ${PAUSES_MS.rare / 1000} s after the previous one, in turn. time: from before the POST until the status says that everything exists. rare: only those after the longer pause, whose tenant was not active. All deployments are switched off: no pod runs. Each round has a new Kubernetes, and starts with ${WARM} single deployments that do not count. handed: until the first object is in the cluster, a Secret; this is the time of hub and listener. placed: until the custom resource is there. slowest: the slowest single creation, usually the first. A comparison of checkouts reports how many times as long each creation takes as alone.`,
+  floor: `The same single creations while the other tenant creates nothing: ${SINGLES} before its deployments and ${SINGLES} after them, with the same two pauses, in the same Kubernetes. The median is of all of them. alone before, alone after: only one half of them; the first half has an empty cluster.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
   fresh: true,
   measures: [
-    { name: 'time', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
-    { name: 'p90', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
-    { name: 'rare', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
+    { name: 'time', unit: 'ms', goal: GOAL },
+    { name: 'p90', unit: 'ms', goal: GOAL },
+    { name: 'rare', unit: 'ms', goal: GOAL },
     { name: 'slowest', unit: 'ms' },
     { name: 'handed', unit: 'ms' },
     { name: 'placed', unit: 'ms' },
@@ -46,16 +42,11 @@ export const bench: Bench = {
     { name: 'time, alone before', unit: 'ms' },
     { name: 'time, alone after', unit: 'ms' },
     { name: 'p90, alone before', unit: 'ms' },
-    { name: 'writes', unit: 'ms', only: 'floor' },
-    { name: 'writes in turns', unit: 'ms', only: 'floor' },
-    { name: 'writes in turns, p90', unit: 'ms', only: 'floor' },
-    { name: 'writes in turns, rare', unit: 'ms', only: 'floor' },
     ...TIMES_ALONE.map(
       (name) => ({ name: `${name}, beside those alone`, unit: 'times', only: 'compare' }) as const,
     ),
   ],
   start: async (context) => {
-    const recorded = whenAsked(() => recordingOf(context, 'fairness', (name) => body(name, 0)));
     const crowd = context.n ?? CROWD;
     const throughBerth = () =>
       inOwnWorld(context, 'fairness', async (world) => {
@@ -75,41 +66,8 @@ export const bench: Bench = {
           });
           await untilSettled(crowd);
         };
-        return besideAndAlone(next, create, { untilCalm, rareAlone: true });
+        return besideAndAlone(next, create, untilCalm);
       });
-    /** @param tenants whose the crowd and the single ones are; absent: nobody's */
-    const byWritesAlone = async (tenants?: { readonly crowd: string; readonly single: string }) => {
-      const recording = await recorded();
-      return besideNothing(context, 'writes', async (place) => {
-        await using stages = new AsyncDisposableStack();
-        // As beside Berth, where they tell when all of one is there.
-        stages.use(await Apps.start(place.admin, place.namespace));
-        const ofCrowd = stages.use(await openStage(recording, place));
-        // Nobody's take no turns: by the crowd's clients a single one would wait for all that the crowd has to send.
-        const ofSingle = tenants === undefined ? stages.use(await openStage(recording, place)) : ofCrowd;
-        const [many, single] = [ofCrowd.player(tenants?.crowd), ofSingle.player(tenants?.single)];
-        let made = 0;
-        const next = async (): Promise<Single> => {
-          made += 1;
-          const began = performance.now();
-          await single.one('single', made);
-          return { settled: performance.now() - began, handed: null, placed: null };
-        };
-        return await besideAndAlone(next, () => play(many, { prefix: 'crowd', count: crowd }));
-      });
-    };
-    const byWrites = async () => {
-      const [anyhow, inTurns] = [await byWritesAlone(), await byWritesAlone(TENANTS)];
-      const sides = { anyhow: bySide(anyhow), inTurns: bySide(inTurns) };
-      const of = (side: 'beside' | 'alone', rare: readonly Single[]): Sample => ({
-        writes: medianOf(sides.anyhow[side].all),
-        'writes in turns': medianOf(sides.inTurns[side].all),
-        'writes in turns, p90': ninetieth(sides.inTurns[side].all),
-        'writes in turns, rare': medianOf(rare),
-      });
-      // A program that remembers nobody is as quick after either pause, alone.
-      return { beside: of('beside', inTurns.beside.rare), alone: of('alone', sides.inTurns.alone.all) };
-    };
     const counts: number[] = [];
     /** Of all rounds: ten of a hundred say more than three of thirty. */
     const pooled = { beside: [] as Single[], alone: [] as Single[] };
@@ -118,10 +76,7 @@ export const bench: Bench = {
     const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
       const other = left[side].shift();
       if (other !== undefined) return other;
-      // Every other round with the other side, so that neither has the quicker hour.
-      const writesFirst = context.side === undefined && side === 'alone' ? await byWrites() : undefined;
       const berth = await throughBerth();
-      const writes = writesFirst ?? (context.side === undefined ? await byWrites() : undefined);
       const { alone, beside } = bySide(berth);
       counts.push(beside.all.length);
       pooled.beside.push(...beside.all);
@@ -132,12 +87,10 @@ export const bench: Bench = {
           ...many,
           ...halves(beside.all, beside.all),
           ...timesAlone(many, few),
-          ...writes?.beside,
         },
         alone: {
           ...few,
           ...halves(allOf(berth.before), allOf(berth.after)),
-          ...writes?.alone,
         },
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
@@ -182,7 +135,7 @@ function pooledP90({ beside, alone }: Record<'beside' | 'alone', readonly Single
 const medianOf = (some: readonly Single[]) => summarise(some.map(({ settled }) => settled)).median;
 
 const medianUntil = (what: 'handed' | 'placed', some: readonly Single[]) =>
-  summarise(some.flatMap((single) => single[what] ?? [])).median;
+  summarise(some.map((single) => single[what])).median;
 
 function sampleOf({ all, rare }: Side): Sample {
   const byTime = all.toSorted((a, b) => a.settled - b.settled);

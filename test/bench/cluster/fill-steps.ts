@@ -1,6 +1,5 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
 import { startOrder } from '../../cluster/layout.ts';
-import { watchMachineSpeed } from '../machine-speed.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { withCosts } from './costs.ts';
 import { fill } from './fill.ts';
@@ -23,8 +22,6 @@ export interface Steps {
   readonly kubernetes: Line;
   /** The same of each of its processes. */
   readonly kubernetesOf: ReadonlyMap<string, Line>;
-  /** Processor time of a fixed computation beside the step, in milliseconds: how quick the machine was. */
-  readonly machine: Line;
   /** Share of all processors that had nothing to do, in percent. */
   readonly rest: Line;
 }
@@ -58,14 +55,10 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   const kubernetes: [number, number][] = [];
   const kubernetesOf = new Map<string, [number, number][]>(startOrder.map((name) => [name, []]));
   const rest: [number, number][] = [];
-  const machine: [number, number][] = [];
-  const speed = watchMachineSpeed();
   return {
-    noted: { time, kubernetes, kubernetesOf, rest, machine } satisfies Steps,
+    noted: { time, kubernetes, kubernetesOf, rest } satisfies Steps,
     /** @returns what it costs, by measure (`costs.ts`), and what a deployment takes of the time in ms */
     async step({ end, count }: FillStep, task: () => Promise<unknown>) {
-      // What it took between two steps is of neither.
-      await speed.take();
       const began = performance.now();
       const { costs } = await withCosts({ berth, count, roles }, task);
       const ms = (performance.now() - began) / count;
@@ -73,10 +66,8 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
       kubernetes.push([end, costs['kubernetes processor'] ?? 0]);
       for (const [name, line] of kubernetesOf) line.push([end, costs[`of it ${name}`] ?? 0]);
       rest.push([end, costs['processors at rest'] ?? 0]);
-      machine.push([end, await speed.take()]);
       return { costs, ms };
     },
-    [Symbol.asyncDispose]: () => speed.stop(),
   };
 }
 
@@ -94,10 +85,9 @@ export async function fillInSteps(
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
   const some = (prefix: string, number: number) =>
-    fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
+    fill(berth, apps, load, { count: number, prefix, objects: 1, log });
   await some('warm-', warm);
-  await using noting = noteSteps(berth, ROLES);
-  const { noted, step } = noting;
+  const { noted, step } = noteSteps(berth, ROLES);
   for (const { end, count: number } of steps) {
     await beforeStep({ end, count: number });
     const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));

@@ -34,31 +34,7 @@ function rewriter(recording: Recording, { name, namespace }: Place): (text: stri
 export const nameLike = ({ name }: Recording, prefix: string, index: number) =>
   `${prefix}-${String(index).padStart(Math.max(1, name.length - prefix.length - 1), '0')}`;
 
-const MADE = new Set(['POST', 'PATCH']);
 const isEvent = ({ body }: Step) => body?.kind === 'Event';
-
-/** The objects of a deployment as somebody would write them by hand: without the custom resource that owns them, and without Events. */
-export function plainObjects({ waves }: Recording): KubeObject[] {
-  const made = new Map<string, KubeObject>();
-  for (const step of waves.flat()) {
-    const { method, isResource, body } = step;
-    if (isResource || body === undefined || !MADE.has(method) || isEvent(step)) continue;
-    const { name, namespace, labels, annotations } = body.metadata;
-    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
-    const key = `${body.kind}/${name}`;
-    // What is applied again under another manager holds a part only.
-    if (!made.has(key))
-      made.set(key, {
-        ...body,
-        metadata: { ...metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
-      });
-  }
-  return [...made.values()];
-}
-
-/** The same objects under another name elsewhere. */
-export const renamed = (objects: readonly KubeObject[], recording: Recording, place: Place): KubeObject[] =>
-  JSON.parse(rewriter(recording, place)(JSON.stringify(objects)));
 
 /** Whose deployments a floor writes that stands beside Berth's of one tenant. */
 export const ONE_TENANT = 'floor';
@@ -159,16 +135,16 @@ export async function openStage(
   };
 }
 
-/** Sends the writes of `count` deployments at once. @param done told of each when all of its writes were answered */
+/** Sends the writes of `count` deployments at once. @param done called for each when all of its writes were answered */
 export async function play(
   { one }: Player,
   { prefix, count }: { prefix: string; count: number },
-  done: (at: number) => void = () => undefined,
+  done: () => void = () => undefined,
 ): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       await one(prefix, index);
-      done(performance.now());
+      done();
     }),
   );
 }

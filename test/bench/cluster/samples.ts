@@ -3,14 +3,14 @@ import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../src/co
 import { NAME } from '../load/load.ts';
 
 /** @param pods of each component; 0: everything is there, and nothing runs */
-export const body = (name: string, pods: 0 | 1, image = '1.4.2') => ({
+export const body = (name: string, pods: 0 | 1) => ({
   name,
   source: 'external_image',
   source_config: {
     deployment_type: 'dev',
     resource_spec: { max_scale: pods, cpu: 0.5, memory_mb: 512 },
   },
-  source_revision_config: imageConfig(image),
+  source_revision_config: { image_uri: 'registry.example/shop/web:1.4.2' },
   secrets: [{ name: 'SHOP_TOKEN', value: 'a-token-of-thirty-two-characters' }],
 });
 
@@ -24,8 +24,6 @@ export const bodyAlone = (name: string) => ({
     { name: EXTERNAL_CACHE_SECRET, value: `redis://${SOMEWHERE}:6379` },
   ],
 });
-
-export const imageConfig = (tag: string) => ({ image_uri: `registry.example/shop/web:${tag}` });
 
 /** With a place for the name. */
 export const template = (pods: 0 | 1) => JSON.stringify(body(NAME, pods));

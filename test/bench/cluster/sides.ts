@@ -1,7 +1,7 @@
 /** What benches of the cluster have: a Berth, watches, a load; and their end, however far the start came. */
 import { COLLECTING } from '../../faults/plans/usage.ts';
 import { postgresOf } from '../api/hub.ts';
-import type { BenchContext, Sides } from '../bench.ts';
+import type { BenchContext } from '../bench.ts';
 import { type Load, startLoad } from '../load/load.ts';
 import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
@@ -16,31 +16,6 @@ export interface World {
   readonly load: Load;
 }
 
-export interface WorldOptions {
-  /** Requests of listener and operator to the API server are noted. */
-  readonly behindProxy?: boolean;
-}
-
-type Made = Omit<Sides, 'stop'>;
-
-async function startWorld(
-  context: BenchContext,
-  name: string,
-  prepare: (berth: ClusterBerth, stack: AsyncDisposableStack) => Promise<Made>,
-): Promise<Sides> {
-  const stack = new AsyncDisposableStack();
-  try {
-    const berth = await prepareClusterBerth(context, name);
-    stack.defer(() => berth.stop());
-    await berth.start('api');
-    const sides = await prepare(berth, stack);
-    return { notes: () => [berth.note], ...sides, stop: () => stack.disposeAsync() };
-  } catch (error) {
-    await stack.disposeAsync();
-    throw error;
-  }
-}
-
 async function parts(berth: ClusterBerth, stack: AsyncDisposableStack, behindProxy: boolean): Promise<World> {
   await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)));
   const apps = await Apps.start(berth.admin, berth.namespace);
@@ -49,15 +24,6 @@ async function parts(berth: ClusterBerth, stack: AsyncDisposableStack, behindPro
   stack.defer(() => load.stop());
   return { berth, apps, load };
 }
-
-/** Starts a Berth, and a bench's sides on it. */
-export const withWorld = (
-  context: BenchContext,
-  name: string,
-  make: (world: World) => Promise<Made>,
-  { behindProxy = false }: WorldOptions = {},
-): Promise<Sides> =>
-  startWorld(context, name, async (berth, stack) => make(await parts(berth, stack, behindProxy)));
 
 /**
  * What nothing of Berth looks at, and what takes Kubernetes the longer the more there is in a namespace: of thousands, most
@@ -86,7 +52,7 @@ export const BESIDE_MANY = {
 } as const;
 
 /** MiB of a role beside so many, whatever goes on. */
-export const MEMORY_GOAL = { of: 'value', is: 'at most', limit: 256 } as const;
+export const MEMORY_GOAL = { of: 'value', is: 'at most', limit: 320 } as const;
 
 const FILLED = 'filled: ';
 export const isFilledWorld = (name: string) => name.startsWith(FILLED);

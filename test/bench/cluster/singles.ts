@@ -23,10 +23,10 @@ const CALM_MS = 3_000;
 
 /** A single creation, in milliseconds from before its POST. */
 export interface Single {
-  /** Until the first of its objects was seen, its Secret; null: not watched, of writes without Berth. */
-  readonly handed: number | null;
-  /** Until its custom resource was seen; null: not watched, of writes without Berth. */
-  readonly placed: number | null;
+  /** Until the first of its objects was seen, its Secret. */
+  readonly handed: number;
+  /** Until its custom resource was seen. */
+  readonly placed: number;
   /** Until its status said that all of it is there. */
   readonly settled: number;
 }
@@ -43,18 +43,17 @@ const none = (): Singles => ({ soon: [], rare: [] });
  * Single ones before the crowd, while it comes about, and after it.
  * @param next makes a single one
  * @param create the crowd; resolves when the last of it is there
- * @param untilCalm resolves when nothing of it is under way any more; absent: nothing is
- * @param rareAlone whether those alone come after both pauses, as those beside the crowd; else all soon
+ * @param untilCalm resolves when nothing of it is under way any more
  */
 export async function besideAndAlone(
   next: () => Promise<Single>,
   create: () => Promise<void>,
-  { untilCalm, rareAlone = false }: { untilCalm?: () => Promise<void>; rareAlone?: boolean } = {},
+  untilCalm: () => Promise<void>,
 ): Promise<BesideAndAlone> {
   const values: BesideAndAlone = { before: none(), beside: none(), after: none() };
   const alone = async (some: Singles) => {
     for (let index = 0; index < SINGLES; index += 1) {
-      const pause = rareAlone && index % 2 === 1 ? 'rare' : 'soon';
+      const pause = index % 2 === 1 ? 'rare' : 'soon';
       await sleep(PAUSES_MS[pause]);
       some[pause].push(await next());
     }
@@ -75,7 +74,7 @@ export async function besideAndAlone(
   }
   await creating;
   await sleep(AFTER_MS);
-  await untilCalm?.();
+  await untilCalm();
   await alone(values.after);
   return values;
 }

@@ -5,6 +5,7 @@ import { forgetPeak, processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
+import { takeTurns, turnsFromEnvironment } from './soak-turns.ts';
 
 /** The shortest and the longest time of what does not count: with 5,000 deployments a quarter of an hour. */
 const WARM_SECONDS = [30, 900] as const;
@@ -15,12 +16,11 @@ const CUT_EVERY_MS = 3_000;
 const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
 const QUIET_MS = 1_500;
 const MS = 1000;
-const MINUTE_MS = 60_000;
 const AN_HOUR = { of: 'value', is: 'at most', limit: 1 } as const;
 
 export const bench: Bench = {
   name: 'soak',
-  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks, ${CUT_EVERY_MS / MS} s after the time before (and a rest after every ${CYCLE.length}th): in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after half as long of the same that does not count. resident growth: the same of what is resident then, in which is what V8 and the C library keep for later. memory: the most that was resident meanwhile; memory at rest, sockets: resident and open at the end of the first cycle and of the last, after such a collection, for what is kept outside of the heap.`,
+  what: `{n} deployments, switched off, without changes, while every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s, with a pause after every ${CYCLE.length}th time. A watch ends normally, by a reset, or, once in ${CYCLE.length} times, because the server no longer has its version, so that everything is listed again. growth: of the live heap after a full collection at the end of each such cycle, as the median of the slopes between all pairs. Half of this time runs before and does not count. resident growth: the same of the resident memory, which includes what V8 and the C library keep. memory: the maximum of the resident memory. memory at rest, sockets: at the end of the first and of the last cycle, after a full collection.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'breaks', unit: 'of each watch' },
@@ -38,15 +38,8 @@ export const bench: Bench = {
   start: async (context) => {
     const count = context.n ?? BESIDE_MANY.n;
     const { berth } = await filledWorld(context, count);
-    const warmSeconds = secondsBeside(count, WARM_SECONDS);
-    const seconds = COUNTED * warmSeconds;
-    context.log(
-      `${warmSeconds} s that do not count: what grows until it is warm is not what grows with time`,
-    );
-    await soak(context, berth, warmSeconds, new Map());
-    context.log(`${seconds} s that count`);
     let lines = new Map<ClusterRole, Usage[]>();
-    const ours = async (): Promise<Sample> => {
+    const measured = async (seconds: number): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
       for (const role of CLUSTER_ROLES) forgetPeak(berth.pidOf(role));
       const breaks = await soak(context, berth, seconds, lines);
@@ -65,31 +58,30 @@ export const bench: Bench = {
       });
       return { breaks, ...Object.fromEntries(figures) };
     };
+    const warmSeconds = secondsBeside(count, WARM_SECONDS);
+    let seconds = COUNTED * warmSeconds;
+    let ours = () => measured(seconds);
+    const turns = turnsFromEnvironment();
+    if (turns === undefined) {
+      context.log(
+        `${warmSeconds} s that do not count: what grows until it is warm is not what grows with time`,
+      );
+      await soak(context, berth, warmSeconds, new Map());
+      context.log(`${seconds} s that count`);
+    } else {
+      seconds = turns.seconds;
+      const last = await takeTurns(context, berth, turns, { measured, lines: () => lines });
+      ours = async () => last;
+    }
     return {
       ours,
       notes: () => [
         `${count} deployments, ${seconds} s a round, ${[...lines.values()][0]?.length} cycles.`,
         berth.note,
       ],
-      plots: () => [
-        {
-          name: 'memory',
-          title: 'At the end of each cycle, after a whole collection',
-          x: 'minutes',
-          y: 'MiB',
-          lines: [...lines].flatMap(([role, line]) => [
-            { name: `${role}: resident`, points: overTime(line, ({ rss }) => rss) },
-            { name: `${role}: lives`, points: overTime(line, ({ heap }) => heap) },
-          ]),
-        },
-      ],
     };
   },
 };
-
-/** Minutes since the first, and MiB. */
-const overTime = (line: readonly Usage[], bytes: (usage: Usage) => number) =>
-  line.map((usage) => [(usage.at - (line[0]?.at ?? 0)) / MINUTE_MS, bytes(usage) / MIB] as const);
 
 /** @returns how often each watch was broken */
 async function soak(

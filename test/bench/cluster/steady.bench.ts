@@ -18,7 +18,7 @@ const ROLE_MEASURES: readonly Measure[] = ROLES.flatMap((role) => [
 
 export const bench: Bench = {
   name: 'steady',
-  what: `{n} deployments, switched off, and nobody changes anything: what listener and operator ask of the API server beyond their leases, counted by a proxy, what they ask of these, and what each role takes. The listener asks for the operators' Lease to know that the cluster answers.`,
+  what: `{n} deployments, switched off, without changes: the requests of listener and operator to the API server, counted by a proxy, and the processor time and memory of each role. Requests for leases are counted separately: the listener reads the Lease of the operators to know that the cluster responds.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'writes', unit: 'a minute', goal: atMost(0) },

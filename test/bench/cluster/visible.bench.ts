@@ -30,9 +30,9 @@ const BUSY_COSTS: readonly Measure[] = [...ROLE_COSTS, ...MACHINE_COSTS].map(({ 
 
 export const bench: Bench = {
   name: 'visible',
-  what: `From before a POST until a watch shows the Deployment of the application. Idle: {n}, one after the other, each when the one before serves. Busy: as many, ${RATE} POST/s, each from when its POST was due. In a new Kubernetes each round, after ${WARM} that do not count. Each has one pod, and database and cache that somebody else runs: the Deployment waits for nothing. idle custom resource: the median until a watch shows that, which API, PostgreSQL and listener take; idle from it: from there to the Deployment, which the operator takes. Processor time of the busy ones is that until the last of these Deployments is seen. p99 of so few is nearly the slowest; of more at a rate that is above what the processors can do it would be later.`,
+  what: `Time from before a POST until a watch shows the Deployment of the application. Idle: {n} deployments, one after the other, each when the previous one is ready. Busy: as many at ${RATE} POST/s, each from the time at which its POST was due. Each round has a new Kubernetes, and starts with ${WARM} deployments that do not count. Each deployment has one pod and an external database and cache, so its Deployment waits for nothing. idle custom resource: the median until a watch shows the custom resource, which is the time of API, PostgreSQL and listener. idle from it: from there to the Deployment, which is the time of the operator. The processor time of the busy deployments ends when the last Deployment is visible.`,
   floor:
-    'The writes that listener and operator were seen to send up to that Deployment, under other names, until a watch shows that, as often and at the same pace; no API, no database, no decision, no read, nothing after it but what the cluster does.',
+    'A program repeats the writes that listener and operator sent up to this Deployment, with other names, as often and at the same rate, until a watch shows the Deployment. It has no API and no database, and reads and decides nothing.',
   n: DEPLOYMENTS,
   goalsFrom: DEPLOYMENTS,
   runs: 1,

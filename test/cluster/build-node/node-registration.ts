@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { sleep, systemClock } from '../../../src/cluster/kube/client/clock.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { type Resource, resourcePath } from '../../../src/cluster/kube/client/resources.ts';
 import { LeaseLock } from '../../../src/cluster/kube/leader/lease-lock.ts';
 import type { Logger } from '../../../src/domain/core/logger.ts';
 import { NODE_ADDRESS, NODE_OF_BUILDS } from './interface.ts';
@@ -19,6 +19,7 @@ export interface NodeOptions {
   readonly logger: Logger;
 }
 
+const NODE: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const LEASE_NAMESPACE = 'kube-node-lease';
 const LEASE_MS = 40_000;
 const RENEW_MS = 10_000;
@@ -27,17 +28,12 @@ const STATUS_EVERY = 30;
 const CALL_MS = 10_000;
 
 async function createNode({ client, name }: NodeOptions): Promise<void> {
-  if ((await client.find<UntypedObject>(RESOURCES.Node, { name })) !== undefined) return;
+  if ((await client.find<UntypedObject>(NODE, { name })) !== undefined) return;
   const { label, taint } = NODE_OF_BUILDS;
-  await client.create({
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: {
-      name,
-      labels: { [label]: 'true', 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' },
-    },
-    spec: { taints: [taint] },
-  } as UntypedObject);
+  const labels = { [label]: 'true', 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' };
+  await client.request('POST', resourcePath(NODE), {
+    body: { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: { taints: [taint] } },
+  });
 }
 
 function statusOf({ capacity, port }: NodeOptions, isReady: boolean): object {
@@ -124,7 +120,7 @@ export class NodeRegistration {
   async #report(isReady: boolean): Promise<void> {
     const { client, name } = this.#options;
     const status = statusOf(this.#options, isReady);
-    await client.patchStatus(RESOURCES.Node, { name }, { status }, { timeoutMs: CALL_MS });
+    await client.patch(NODE, { name }, { status }, { subresource: 'status', timeoutMs: CALL_MS });
   }
 
   async #beat(signal: AbortSignal): Promise<void> {

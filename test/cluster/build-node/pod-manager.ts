@@ -5,6 +5,7 @@ import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { Logger } from '../../../src/domain/core/logger.ts';
+import { deletePodAtOnce } from '../delete-pod.ts';
 import type { ContainerLog } from './container-log.ts';
 import { now, PodRun } from './pod-run.ts';
 import { lostStatus } from './pod-status.ts';
@@ -127,14 +128,7 @@ export class PodManager {
   async #confirm({ metadata: { name, namespace = '', uid } }: Pod): Promise<void> {
     const { client, logger } = this.#options;
     try {
-      await client.delete(
-        RESOURCES.Pod,
-        { namespace, name },
-        {
-          gracePeriodSeconds: 0,
-          ...(uid === undefined ? {} : { uid }),
-        },
-      );
+      await deletePodAtOnce(client, { namespace, name }, uid);
     } catch (error) {
       // The next event of the pod, or a restart, causes another attempt.
       if (!isKubeError(error, 'not_found', 'conflict')) {

@@ -14,7 +14,7 @@ import { createVolumes, realPathsOf, unsupported } from './volumes.ts';
 /** One pod on this node: runs its containers as processes and writes its status. */
 
 export interface PodRunOptions {
-  readonly client: Pick<KubeClient, 'find' | 'patchStatus'>;
+  readonly client: Pick<KubeClient, 'find' | 'patch'>;
   readonly pod: Pod;
   /** Folder of this pod. */
   readonly folder: string;

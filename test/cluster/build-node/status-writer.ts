@@ -10,14 +10,14 @@ const BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 /** Writes the newest status of a pod, and retries until the API server has stored it. Older statuses may be skipped. */
 export class StatusWriter {
-  readonly #client: Pick<KubeClient, 'patchStatus'>;
+  readonly #client: Pick<KubeClient, 'patch'>;
   readonly #pod: Pod;
   readonly #logger: Logger;
   readonly #stopping: AbortSignal;
   #pending: object | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(client: Pick<KubeClient, 'patchStatus'>, pod: Pod, logger: Logger, stopping: AbortSignal) {
+  constructor(client: Pick<KubeClient, 'patch'>, pod: Pod, logger: Logger, stopping: AbortSignal) {
     this.#client = client;
     this.#pod = pod;
     this.#logger = logger;
@@ -42,10 +42,11 @@ export class StatusWriter {
       const status = this.#pending;
       try {
         // The uid prevents a write to another pod with the same name.
-        await this.#client.patchStatus(
+        await this.#client.patch(
           RESOURCES.Pod,
           { name, ...(namespace === undefined ? {} : { namespace }) },
           { metadata: { uid }, status },
+          { subresource: 'status' },
         );
         failures = 0;
         if (this.#pending === status) this.#pending = undefined;

@@ -179,7 +179,6 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
   'compare-and-set': {
     'epoch-of-reports': {
       says: 'The hub rejects a report of a former lease holder.',
-      instead: 'AND $2::int IS NOT NULL',
       plans: ['two-of-each/listener/report-of-a-former-term'],
     },
     'seq-of-reports': {

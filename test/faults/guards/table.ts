@@ -1,99 +1,78 @@
-/** The table of guards in docs/reliability.md, and the line above it that counts. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+/** The table of guards in docs/reliability.md, with a count above it. */
+import { shorten, writeSection } from '../report-page.ts';
 import { GUARD_RULES, type Guard } from './guards.ts';
 import type { GuardVerdict } from './run-guards.ts';
 
-/** Which Berth the guards were taken out of, and when. */
-export interface GuardsMade {
+/** From which run the newest rows are. */
+export interface GuardsRun {
   /** As `2026-10-05`. */
   readonly day: string;
-  /** Undefined: the checkout is none of git's. */
+  /** Undefined: the checkout is not a git repository. */
   readonly commit: string | undefined;
 }
 
-const PAGE = fileURLToPath(new URL('../../../docs/reliability.md', import.meta.url));
-const BEGIN = '<!-- guards: written by npm run faults -- --guards --write -->';
-const END = '<!-- end of guards -->';
+const SECTION = {
+  begin: '<!-- guards: written by npm run faults -- --guards --write -->',
+  end: '<!-- end of guards -->',
+};
 const HEAD = ['| guard | rule | what it is for | without it breaks |', '| --- | --- | --- | --- |'];
-
-/** Ids, addresses and whole records say nothing to a reader. */
 const SHOWN = 160;
-const cell = (text: string) =>
-  (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text).replaceAll('|', '\\|').replaceAll('\n', ' ');
+const NOTHING = '**nothing**';
+const NOT_TRIED = 'not tried yet';
+const NEWEST = /^guards: .*?; (the newest row is of .*)\.$/;
 
 const rowBegin = ({ name }: Guard) => `| \`${name}\` |`;
 
-function row(guard: Guard, seen: string): string {
-  return `${rowBegin(guard)} ${GUARD_RULES[guard.rule]} | ${guard.says} | ${seen} |`;
+function cellOf({ missed, plan, oracle, message }: GuardVerdict): string {
+  const text = shorten(message, SHOWN).replaceAll('|', '\\|');
+  return missed ? `\`${plan}\`, ${oracle}: ${text}` : `${NOTHING}: ${text}`;
 }
 
-const NOTHING = '**nothing**';
-const NOT_TRIED = 'not tried yet';
-
-function seenBy({ missed, plan, oracle, message }: GuardVerdict): string {
-  return missed ? `\`${plan}\`, ${oracle}: ${cell(message)}` : `${NOTHING}: ${cell(message)}`;
+/** The last cell of the guard's row; a cell may contain `\|`. */
+function cellBefore(guard: Guard, lines: readonly string[]): string {
+  const row = lines.find((line) => line.startsWith(rowBegin(guard)));
+  const cells = row?.slice(0, -2).split(/(?<!\\) \| /);
+  return cells?.slice(3).join(' | ') ?? NOT_TRIED;
 }
 
-/** What an earlier run has seen. */
-function seenBefore(guard: Guard, lines: readonly string[]): string {
-  const before = lines.find((line) => line.startsWith(rowBegin(guard)));
-  return (
-    before
-      ?.slice(0, -2)
-      .split(/(?<!\\) \| /)
-      .slice(3)
-      .join(' | ') ?? NOT_TRIED
-  );
-}
-
-/** From when the newest row is: rows of several runs stand in one table. */
-const newest = ({ day, commit }: GuardsMade) =>
-  `the newest row is of ${day}${commit === undefined ? '' : `, commit ${commit}`}`;
-const NEWEST = /^guards: .*?; (the newest row is of .*)\.$/;
-
-/** @param since from when the newest row is; undefined: nobody knows */
-function countLine(seen: readonly string[], since: string | undefined): string {
-  const notTried = seen.filter((what) => what === NOT_TRIED).length;
-  const notMissed = seen.filter((what) => what.startsWith(NOTHING)).length;
-  const missed = seen.length - notMissed - notTried;
-  return [
-    `guards: ${seen.length}, missed: ${missed}, not missed: ${notMissed}`,
-    ...(notTried === 0 ? [] : [`, not tried yet: ${notTried}`]),
-    ...(since === undefined ? [] : [`; ${since}`]),
-    '.',
-  ].join('');
-}
-
-/**
- * Rows of guards that were not part of this run keep what was seen of them.
- *
- * @param before what stands on the page
- */
+/** Guards without a verdict of this run keep their row. */
 export function guardLines(
   guards: readonly Guard[],
   verdicts: readonly GuardVerdict[],
   before: readonly string[],
-  made: GuardsMade,
+  { day, commit }: GuardsRun,
 ): string[] {
-  const seen = guards.map((guard) => {
+  const cells = guards.map((guard) => {
     const verdict = verdicts.find(({ guard: name }) => name === guard.name);
-    return verdict === undefined ? seenBefore(guard, before) : seenBy(verdict);
+    return verdict === undefined ? cellBefore(guard, before) : cellOf(verdict);
   });
-  const told = before.flatMap((line) => NEWEST.exec(line)?.[1] ?? []);
-  const since = verdicts.length > 0 ? newest(made) : told[0];
-  return [countLine(seen, since), '', ...HEAD, ...guards.map((guard, nr) => row(guard, seen[nr] ?? ''))];
+  const notTried = cells.filter((cell) => cell === NOT_TRIED).length;
+  const notMissed = cells.filter((cell) => cell.startsWith(NOTHING)).length;
+  const newest =
+    verdicts.length > 0
+      ? `the newest row is of ${day}${commit === undefined ? '' : `, commit ${commit}`}`
+      : before.flatMap((line) => NEWEST.exec(line)?.[1] ?? [])[0];
+  const missed = guards.length - notMissed - notTried;
+  return [
+    [
+      `guards: ${guards.length}, missed: ${missed}, not missed: ${notMissed}`,
+      ...(notTried === 0 ? [] : [`, not tried yet: ${notTried}`]),
+      ...(newest === undefined ? [] : [`; ${newest}`]),
+      '.',
+    ].join(''),
+    '',
+    ...HEAD,
+    ...guards.map(
+      (guard, index) =>
+        `${rowBegin(guard)} ${GUARD_RULES[guard.rule]} | ${guard.says} | ${cells[index] ?? NOT_TRIED} |`,
+    ),
+  ];
 }
 
 export function writeGuards(
   guards: readonly Guard[],
   verdicts: readonly GuardVerdict[],
-  made: GuardsMade,
+  run: GuardsRun,
 ): void {
-  const page = readFileSync(PAGE, 'utf8');
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin === -1 || end < begin)
-    throw new Error(`failed to write the guards: ${PAGE} has no place for them`);
-  const lines = guardLines(guards, verdicts, page.slice(begin, end).split('\n'), made);
-  writeFileSync(PAGE, `${page.slice(0, begin)}${[BEGIN, ...lines, ''].join('\n')}${page.slice(end)}`);
+  writeSection(SECTION, (before) => guardLines(guards, verdicts, before, run));
 }

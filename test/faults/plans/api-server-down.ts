@@ -6,7 +6,7 @@ import type { FaultWorld } from '../world.ts';
 import {
   broken,
   change,
-  imageOf,
+  imageChange,
   isThere,
   type RunningDeployment,
   restartWithoutWaiting,
@@ -41,11 +41,11 @@ const starting = (role: 'operator' | 'listener'): When => ({
 
 const WHEN: Readonly<Record<string, When>> = {
   idle: {
-    says: 'while nothing is under way',
+    says: 'while Berth is idle',
     begin: async (_world, _shop, down) => down(),
   },
   'mid-rollout': {
-    says: 'from the moment at which a rollout has begun',
+    says: 'after a rollout has started',
     begin: async (world, { id, app }, down) => {
       const began = Promise.withResolvers<void>();
       world.kubernetes.add({
@@ -59,7 +59,7 @@ const WHEN: Readonly<Record<string, When>> = {
         },
         times: 1,
       });
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       await began.promise;
     },
   },
@@ -74,7 +74,7 @@ function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): F
   return {
     name: `api-server-down/${when}/${how}`,
     deadlineSeconds: 240,
-    says: `The API server is away for ${AWAY_MS / 1000} s, ${says}: ${HOW[how]}. The API takes changes, says UNKNOWN, and all is there ${CONVERGED_WITHIN_S} s after its return.`,
+    says: `The API server is down for ${AWAY_MS / 1000} s, ${says}: ${HOW[how]}. The API accepts changes and reports UNKNOWN, and all is correct ${CONVERGED_WITHIN_S} s after its return.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world);
       const begun = Date.now();
@@ -85,7 +85,7 @@ function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): F
       await world.quiet({ forMs: 1_500 });
       const away = Date.now();
       await begin(world, shop, () => world.kubernetes[how]());
-      const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageOf('3.0.0'));
+      const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageChange('3.0.0'));
       const created = await world.call('POST', '/v2/deployments', smallDeployment('meanwhile'));
       const refused = [patched, created].filter(({ status }) => status >= 300);
       if (refused.length > 0) return refused.map(({ status }) => broken(`a change was answered ${status}`));

@@ -1,10 +1,21 @@
-/** Many changes in the middle of a rollout: the last one wins, and few of the others are ever begun. */
+/** Many changes during a rollout, and two changes of one deployment at the same time. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { updateDeploymentStatement } from '../../../src/hub/store/sql/deployments/update-deployment.ts';
+import { waitFor } from '../../cluster/wait.ts';
 import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, imageOf, serving } from './checks.ts';
+import {
+  Checks,
+  changeImage,
+  imageChange,
+  imageOf,
+  isStatement,
+  runningDeployment,
+  serving,
+} from './steps.ts';
 
 const CHANGES = 50;
 const EVERY_MS = 100;
@@ -24,7 +35,7 @@ function workloadApplies(world: FaultWorld): number {
 function burst(name: string, everyMs: number): FaultPlan {
   return {
     name: `burst/${name}`,
-    says: `${CHANGES} changes of the image ${everyMs} ms apart in the middle of a rollout: the last wins, and its workload is applied at most ${MOST_APPLIES} times.`,
+    says: `${CHANGES} changes of the image ${everyMs} ms apart during a rollout: the last one wins, and the workload is applied at most ${MOST_APPLIES} times.`,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
@@ -56,4 +67,75 @@ function burst(name: string, everyMs: number): FaultPlan {
   };
 }
 
-export const burstPlans: readonly FaultPlan[] = [burst('steady', EVERY_MS), burst('without-pause', 0)];
+const WAITS_MS = 10_000;
+const MOST_PODS = 3;
+
+/** Another session of the database waits for what this one has written. */
+async function untilOneWaits(world: FaultWorld): Promise<void> {
+  const look = async () => {
+    const [waiting] = await world.sql(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting !== undefined || undefined;
+  };
+  await waitFor('the second change to wait for the first one', look, { timeoutMs: WAITS_MS, intervalMs: 20 });
+}
+
+/** @returns how both were answered, the first one first */
+async function atOnce(world: FaultWorld, id: string, first: object, second: object): Promise<number[]> {
+  const patch = (what: object) => world.call('PATCH', `/v2/deployments/${id}`, what);
+  const written = world.postgres.add({
+    match: isStatement(updateDeploymentStatement),
+    fault: { kind: 'after', run: () => untilOneWaits(world) },
+    times: 1,
+  });
+  const one = patch(first);
+  await written.waitTaken();
+  const answers = await Promise.all([one, patch(second)]);
+  return answers.map(({ status }) => status);
+}
+
+const oneWaits: FaultPlan = {
+  name: 'burst/at-once',
+  says: 'A change arrives while another change of the deployment is written but not committed: both are accepted, one after the other.',
+  run: async (world): Promise<Violation[]> => {
+    const checks = new Checks();
+    const { id } = await runningDeployment(world);
+    const scale = { source_config: { resource_spec: { min_scale: 1, max_scale: MOST_PODS } } };
+    const statuses = await atOnce(world, id, imageChange('first'), scale);
+    checks.that(statuses.join() === '200,200', `two changes at once were answered ${statuses.join()}`);
+    const [row] = await world.sql<{ image: string; pods: number }>(
+      `SELECT source_revision_config ->> 'image_uri' AS image, (source_config #>> '{resource_spec,max_scale}')::int AS pods
+       FROM deployments WHERE id = $1`,
+      [id],
+    );
+    checks.that(row?.image === imageOf('first'), `wanted is ${row?.image}, the image of neither`);
+    checks.that(row?.pods === MOST_PODS, `wanted are ${row?.pods} pods at most, not ${MOST_PODS}`);
+    await world.ready(id);
+    return checks.violations;
+  },
+};
+
+const secretsStay: FaultPlan = {
+  name: 'burst/at-once/secrets',
+  says: 'A change of the image arrives while a change of the secrets is written but not committed: the new secrets are kept.',
+  run: async (world): Promise<Violation[]> => {
+    const checks = new Checks();
+    const { id } = await runningDeployment(world);
+    const secrets = { secrets: [{ name: 'TOKEN', value: 'second' }] };
+    const statuses = await atOnce(world, id, secrets, imageChange('first'));
+    checks.that(statuses.join() === '200,200', `two changes at once were answered ${statuses.join()}`);
+    const { body } = await world.call<{ secrets: { name: string }[] }>('GET', `/v2/deployments/${id}`);
+    const names = body.secrets.map(({ name }) => name).join();
+    checks.that(names === 'TOKEN', `the secrets are "${names}", not those of the first change`);
+    await world.ready(id);
+    return checks.violations;
+  },
+};
+
+export const burstPlans: readonly FaultPlan[] = [
+  burst('steady', EVERY_MS),
+  burst('without-pause', 0),
+  oneWaits,
+  secretsStay,
+];

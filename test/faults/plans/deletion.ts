@@ -9,11 +9,10 @@ import type { ActiveRule, KubernetesRequest } from '../proxies/kubernetes-traffi
 import { readRecording, SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, serving } from './checks.ts';
 import { EffectDidNotOccur } from './kill.ts';
+import { Checks, serving, untilGone } from './steps.ts';
 
 const NAME = 'shop';
-const GONE_MS = 90_000;
 /** The listener has the deletion by then, if it comes to it while the write is held. */
 const DELETED_MS = 3_000;
 const CREATIONS = /^(?:create|apply) /;
@@ -24,13 +23,6 @@ const COLLECTED_MS = 30_000;
 function creations(): Effect[] {
   const recorded = readRecording()['create'] ?? [];
   return recorded.filter(({ role, what }) => role !== 'api' && CREATIONS.test(what));
-}
-
-const isGone = async (world: FaultWorld, id: string) =>
-  (await world.call('GET', `/v2/deployments/${id}`)).status === 404 || undefined;
-
-async function untilGone(world: FaultWorld, id: string): Promise<void> {
-  await waitFor(`${id} to be gone`, () => isGone(world, id), { timeoutMs: GONE_MS, intervalMs: 100 });
 }
 
 async function resourceOf(world: FaultWorld, id: string) {
@@ -66,7 +58,7 @@ function duringCreate(effect: Effect): FaultPlan {
   return {
     name: `deletion/during-create/${effectName(effect)}`,
     inSubset: what.startsWith('create persistentvolumeclaims'),
-    says: `DELETE is acknowledged while the ${role}'s "${what}" is held; then that goes on: nothing of it is left.`,
+    says: `DELETE is acknowledged while the ${role}'s "${what}" is held. Then the write continues: nothing is left.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const occurrences = new Occurrences();
@@ -105,7 +97,7 @@ function afterwards(effect: Effect): FaultPlan {
   const { role, what } = effect;
   return {
     name: `deletion/afterwards/${effectName(effect)}`,
-    says: `The ${role}'s "${what}" is held until its deployment has been deleted; then it is carried out: nothing of it is left.`,
+    says: `The ${role}'s "${what}" is held until its deployment is deleted, and then carried out: nothing is left.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const { promise: gone, resolve: isOver } = Promise.withResolvers<void>();
@@ -167,7 +159,7 @@ const MOMENTS: Readonly<Record<string, DeletionMoment>> = {
       }),
   },
   'before-the-hub-knows': {
-    says: 'when all of it is gone and the hub has not heard of that',
+    says: 'when everything is deleted and the hub does not know',
     hold: (world, free) =>
       world.hub.add({
         match: (request) => hubEffect(request) === 'post reports' && tellsPurged(request.body),
@@ -181,7 +173,7 @@ const MOMENTS: Readonly<Record<string, DeletionMoment>> = {
 function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
   return {
     name: `deletion/same-name/${at}`,
-    says: `A deployment of the same name is created ${says}: the new one comes up, of the old one nothing is left.`,
+    says: `A deployment of the same name is created ${says}: the new one becomes READY, and nothing is left of the old one.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const old = await serving(world, NAME);
@@ -207,7 +199,7 @@ const TIMES = 5;
 
 const overAndOver: FaultPlan = {
   name: 'deletion/same-name/repeated',
-  says: `One name is created and deleted ${TIMES} times without waiting, and created once more: only the last one is there.`,
+  says: `One name is created and deleted ${TIMES} times without waiting, and then created: only the last deployment exists.`,
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const gone: string[] = [];

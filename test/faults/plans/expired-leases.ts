@@ -5,8 +5,8 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
 import { AS_LISTENER, callAsListener, leaseOf, post } from './late-calls.ts';
-import { isHeldBy, leaderOf, untilLeads } from './replaced-process.ts';
 import { broken, runningDeployment } from './steps.ts';
+import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 /** It looks at the lease at least every 2 s. */
 const LOOKS_MS = 6_000;
@@ -14,7 +14,7 @@ const RENEWED_MS = 30_000;
 
 const wokenCandidate: FaultPlan = {
   name: 'two-of-each/operator/lease-of-the-successor',
-  says: 'The operator is stopped until another one leads, and wakes: it does not write the lease, and the other one goes on.',
+  says: 'The operator is stopped until another operator leads, and then continues: it does not write the lease, and the other one keeps it.',
   run: async (world): Promise<Violation[]> => {
     await runningDeployment(world);
     const successor = await world.start('operator', 'operator-2');
@@ -59,7 +59,7 @@ const holderOf = async (world: FaultWorld) =>
 
 const lateRenewal: FaultPlan = {
   name: 'two-of-each/listener/lease-of-a-former-term',
-  says: 'Another listener has the lease, and a renewal of the one before it arrives, and that it gives the lease up: 409, and the lease is whose it was.',
+  says: 'Another listener has the lease. A renewal and a release of the former holder arrive: 409, and the lease does not change.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     await runningDeployment(world);
@@ -80,7 +80,7 @@ const lateRenewal: FaultPlan = {
 
 const lateInventory: FaultPlan = {
   name: 'two-of-each/listener/inventory-of-a-former-term',
-  says: 'Another listener has the lease, and an inventory of the one before it arrives, from before there was a deployment: 409, and nothing counts as missing.',
+  says: 'Another listener has the lease. An inventory of the former holder arrives, from before the deployment existed: 409, and nothing is marked as missing.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);

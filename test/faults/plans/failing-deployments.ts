@@ -7,9 +7,8 @@ import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { AddFigure } from '../plan.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
-import { inParallel } from './by-clients.ts';
-import { type Checks, changeImage, imageOf } from './checks.ts';
-import { countPodChanges } from './pod-changes.ts';
+import { countPodChanges, inParallel } from './load-steps.ts';
+import { type Checks, changeImage, imageOf } from './steps.ts';
 
 /**
  * A container ends once more, of each pod in its turn. A thousand that wait for five minutes after each end change their
@@ -87,7 +86,12 @@ function crashing(world: FaultWorld, load: FailingPods): () => Promise<boolean> 
     }));
     const at = { namespace: world.namespace, name: metadata.name };
     try {
-      await world.admin.patchStatus(RESOURCES.Pod, at, { status: { containerStatuses } });
+      await world.admin.patch(
+        RESOURCES.Pod,
+        at,
+        { status: { containerStatuses } },
+        { subresource: 'status' },
+      );
       return true;
     } catch (error) {
       // Another revision has come meanwhile.

@@ -9,7 +9,6 @@ import { waitFor } from '../../cluster/wait.ts';
 import { isReady } from '../../integration/harness/berth-setup.ts';
 import type { AddFigure, FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import {
   checkFailed,
   checkGoingOn,
@@ -18,8 +17,8 @@ import {
   makeFailing,
   whileFailing,
 } from './failing-deployments.ts';
-import { LEGS, legsFrom, type Rollout } from './legs.ts';
-import { checkGrowth, SLACK_BYTES } from './memory-growth.ts';
+import { checkGrowth, SLACK_BYTES } from './load-steps.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts';
 import { withUnmanagedDeployments } from './unmanaged-deployments.ts';
 import { COLLECTING, liveUsage, MIB } from './usage.ts';
 
@@ -43,6 +42,12 @@ const EACH_SECONDS = 15;
 /** For each deployment that is there and was not before: its objects in caches of listener and operator. */
 const EACH_BYTES = MIB / 4;
 
+/** Milliseconds since the epoch, as the client saw it. */
+interface Rollout {
+  readonly from: number;
+  readonly ready: number;
+}
+
 interface Healthy {
   readonly id: string;
   readonly name: string;
@@ -51,10 +56,9 @@ interface Healthy {
 async function rollout(world: FaultWorld, { id, name }: Healthy, tag: string): Promise<Rollout> {
   const from = Date.now();
   await changeImage(world, id, tag);
-  const answered = Date.now();
   const look = async () => isReady((await world.call('GET', `/v2/deployments/${id}`)).body);
   await waitFor(`${name} to be READY`, look, { timeoutMs: READY_WITHIN_MS, intervalMs: LOOK_EVERY_MS });
-  return { name, from, answered, ready: Date.now() };
+  return { from, ready: Date.now() };
 }
 
 /** Changes of each healthy one, one after another, these by turns. */
@@ -84,17 +88,11 @@ function percentile(values: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
 }
 
-type LegsOf = ReturnType<typeof legsFrom>;
-
-/** Tells them as figures, and which part it is that has become slower. Returns the p99 of the whole, in milliseconds. */
-function tellRollouts(beside: string, rollouts: readonly Rollout[], legsOf: LegsOf, tell: AddFigure): number {
-  const ranks = (values: readonly number[]) => [percentile(values, 0.5), percentile(values, 0.99)] as const;
-  const [p50, p99] = ranks(rollouts.map(({ from, ready }) => ready - from));
-  const legs = rollouts.map(legsOf).filter((one) => one !== undefined);
-  const parts = LEGS.map((leg) => `${leg} ${ranks(legs.map((one) => one[leg])).join('/')}`);
-  tell(
-    `${rollouts.length} rollouts of ${HEALTHY} healthy ones ${beside}: p50 ${p50} ms, p99 ${p99} ms; of it (p50/p99) ${parts.join(', ')}`,
-  );
+/** Adds a figure, and returns the p99 in milliseconds. */
+function rolloutFigure(where: string, rollouts: readonly Rollout[], tell: AddFigure): number {
+  const times = rollouts.map(({ from, ready }) => ready - from);
+  const [p50, p99] = [percentile(times, 0.5), percentile(times, 0.99)];
+  tell(`${rollouts.length} rollouts of ${HEALTHY} healthy ones ${where}: p50 ${p50} ms, p99 ${p99} ms`);
   return p99;
 }
 
@@ -103,19 +101,18 @@ export const failingLoad: FaultPlan = {
   alone: true,
   settings: COLLECTING,
   deadlineSeconds: 900 + FAILING * EACH_SECONDS,
-  says: `${FAILING} deployments in a crash loop that goes on (FAULTS_FAILING), now and then one of them changed to another image that fails, beside ${HEALTHY} healthy ones: p99 of ${HEALTHY * ROLLOUTS} rollouts of these at most ${MOST_SLOWER} times that beside as many that Berth has nothing to do with, memory bounded.`,
+  says: `${FAILING} deployments crash repeatedly (FAULTS_FAILING), and some are changed to another failing image, next to ${HEALTHY} healthy ones: the p99 of ${HEALTHY * ROLLOUTS} healthy rollouts is at most ${MOST_SLOWER} times that next to as many failing Deployments that Berth does not manage, and memory is bounded.`,
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const names = Array.from({ length: HEALTHY }, (_, index) => `healthy-${index}`);
     const healthy = await Promise.all(names.map(async (name) => ({ name, id: await serving(world, name) })));
     await rollouts(world, healthy, 'warm', WARMING);
-    const legsOf = legsFrom(world);
     const model = `${appName(names[0] ?? '', healthy[0]?.id ?? '')}-api`;
-    const alone = tellRollouts('alone', await rollouts(world, healthy, 'alone'), legsOf, tell);
+    const alone = rolloutFigure('alone', await rollouts(world, healthy, 'alone'), tell);
     const beside = await withUnmanagedDeployments(world, model, FAILING, async (load) => {
       const [rolled, gone] = await goingOn(world, load, () => rollouts(world, healthy, 'others'));
       checkGoingOn(gone, checks, tell);
-      return tellRollouts(`beside ${FAILING} of others that fail`, rolled, legsOf, tell);
+      return rolloutFigure(`beside ${FAILING} of others that fail`, rolled, tell);
     });
     checks.that(
       beside <= MOST_SLOWER_BY_OTHERS * alone,
@@ -129,7 +126,7 @@ export const failingLoad: FaultPlan = {
       intervalMs: 500,
     });
     const [rolled, failed] = await whileFailing(world, failing, () => rollouts(world, healthy, 'berths'));
-    const p99 = tellRollouts(`beside ${FAILING} of Berth's that fail`, rolled, legsOf, tell);
+    const p99 = rolloutFigure(`beside ${FAILING} of Berth's that fail`, rolled, tell);
     checks.that(
       p99 <= MOST_SLOWER * beside,
       `p99 is ${p99} ms beside ${FAILING} of Berth's that fail, ${beside} ms beside as many of others`,

@@ -7,7 +7,15 @@ import type { Reason } from '../../../src/domain/conditions/conditions.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageOf, live, restartWithoutWaiting, runningDeployment, within } from './steps.ts';
+import {
+  broken,
+  change,
+  imageChange,
+  live,
+  restartWithoutWaiting,
+  runningDeployment,
+  within,
+} from './steps.ts';
 
 const TOLD_WITHIN_S = 30;
 const POD = { containers: [{ name: 'main', image: 'registry.example/stranger:1' }] };
@@ -49,7 +57,7 @@ const conditionsOf = async (world: FaultWorld, id: string) =>
 function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultPlan {
   return {
     name: `immutable/foreign/${resource.plural}`,
-    says: `A ${resource.kind} of another has the name before ours is made: left as it is, told as a conflict; ours is made when it is gone.`,
+    says: `A foreign ${resource.kind} has the name: it is left alone and reported as a conflict. Berth's is created when it is deleted.`,
     run: async (world): Promise<Violation[]> => {
       await world.kill('operator');
       const { id } = await world.create(smallDeployment('shop'));
@@ -146,10 +154,10 @@ async function replace(world: FaultWorld, name: string, { resource, change: alte
 
 function replacedPlan(replaced: Replaced): FaultPlan {
   const { name, says, resource, suffix, isBeside = false } = replaced;
-  const outcome = isBeside ? 'the next change comes true beside it' : 'replaced, or told as refused';
+  const outcome = isBeside ? 'the next change is applied' : 'replaced, or reported as rejected';
   return {
     name: `immutable/replaced/${name}`,
-    says: `Somebody has put a ${resource.kind} with ${says} in the place of ours, with our labels: ${outcome}; the volume stays the same.`,
+    says: `A user has replaced a ${resource.kind} by one with ${says} and Berth's labels: ${outcome}. The volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world);
       const object = `${app}${suffix}`;
@@ -158,7 +166,7 @@ function replacedPlan(replaced: Replaced): FaultPlan {
       await world.kill('operator');
       await replace(world, object, replaced);
       await restartWithoutWaiting(world, 'operator');
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const said = await within(TOLD_WITHIN_S, outcome, async () => {
         const { status, remote_reconciled, conditions } = (await world.call('GET', `/v2/deployments/${id}`))
           .body;
@@ -173,7 +181,7 @@ function replacedPlan(replaced: Replaced): FaultPlan {
       });
       // What was refused is not tried again: it is removed, and wanted anew.
       await world.kubectl('delete', resource.plural, object, '--ignore-not-found', '--wait=true');
-      await change(world, id, imageOf('3.0.0'));
+      await change(world, id, imageChange('3.0.0'));
       await world.ready(id);
       const after = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
       const kept = after.metadata.uid === volume.metadata.uid ? [] : [broken('it is another volume')];

@@ -14,6 +14,7 @@ import { type Recording, SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { recordingPlans } from './recording.ts';
+import { prepared } from './steps.ts';
 
 const MOMENTS = ['before-send', 'after-send', 'after-response'] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -125,7 +126,7 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Injection {
     await world.kill(role).then(resolve, reject);
     return true;
   };
-  /** One that is not told after all objectCounts on: this would be another moment. */
+  /** If the response does not arrive after all, the process stays alive, because this would be another moment. */
   const killWhenTold = async () => {
     const free = shut(world, role);
     const isTold = await delivered;
@@ -176,8 +177,7 @@ function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan
     says: `${workload.name}: the ${effect.role} is killed at its "${effect.what}" (${effect.occurrence}), ${SAYS[moment]}.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
-      const given = await workload.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, workload);
       const trap = armed(world, effect, moment);
       const running = workload.run(world, given);
       const ended = running.then((now) => workload.end(world, now));

@@ -1,17 +1,18 @@
-/** What people do with kubectl to the objects of a deployment: put back, kept, made again, left alone. */
-
+/** Changes with kubectl to the objects of a deployment: reverted, kept, recreated or left alone. */
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
-import { LABELS } from '../../../src/contract/resource/names.ts';
+import { appName, LABELS } from '../../../src/contract/resource/names.ts';
+import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
 import { markForeign } from '../oracles/foreign-fields.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
+import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { kubectlSecretPlans } from './kubectl-secrets.ts';
 import {
   ALL_KINDS,
   broken,
   change,
-  imageOf,
+  imageChange,
   live,
   type RunningDeployment,
   runningDeployment,
@@ -98,7 +99,7 @@ const EDITS: readonly Edit[] = [
 function editPlan({ what, resource, suffix, patch, value }: Edit): FaultPlan {
   return {
     name: `kubectl/edited/${resource.plural}-${what}`,
-    says: `Somebody edits a ${resource.kind} (${what}): it is put back within ${WITHIN_S} s, and the object stays the same.`,
+    says: `A user edits a ${resource.kind} (${what}): the edit is reverted within ${WITHIN_S} s, and the object is not replaced.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
@@ -135,7 +136,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   return {
     name,
     inSubset: IN_SUBSET.has(name),
-    says: `Somebody deletes a ${resource.kind} (*${suffix}): it is there again within ${WITHIN_S} s, and the volume stays the same.`,
+    says: `A user deletes a ${resource.kind} (*${suffix}): it is recreated within ${WITHIN_S} s, and the volume stays the same.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, ALL_KINDS);
       const object = `${shop.app}${suffix}`;
@@ -161,7 +162,7 @@ const replicas = async (world: FaultWorld, { app }: RunningDeployment) =>
 const others: readonly FaultPlan[] = [
   {
     name: 'kubectl/deleted/manageddeployments',
-    says: 'Somebody deletes the custom resource, and everything with it: it is made again, on the same volume.',
+    says: 'A user deletes the custom resource, and everything with it: it is recreated with the same volume.',
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world);
       const before = await live(world, RESOURCES.ManagedDeployment, shop.app);
@@ -182,12 +183,12 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/labelled',
-    says: 'Another manager puts labels and annotations on every object; they are kept through a change of all that runs.',
+    says: 'Another manager puts labels and annotations on every object; they are kept when all workloads change.',
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world, ALL_KINDS);
       await markForeign(world, id);
       await change(world, id, {
-        ...imageOf('2.0.0'),
+        ...imageChange('2.0.0'),
         source_config: { resource_spec: { ...ALL_KINDS, max_scale: 5 } },
       });
       await world.ready(id);
@@ -196,7 +197,7 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/under-autoscaler',
-    says: 'Somebody scales what an autoscaler scales, within its limits: left alone.',
+    says: 'A user scales a workload with an autoscaler, within its limits: the number is left alone.',
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, ALL_KINDS);
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=3');
@@ -207,7 +208,7 @@ const others: readonly FaultPlan[] = [
   },
   {
     name: 'kubectl/scaled/without-autoscaler',
-    says: `Somebody scales what nothing scales: put back within ${WITHIN_S} s.`,
+    says: `A user scales a workload without an autoscaler: the number is reverted within ${WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
       const shop = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
       await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=4');
@@ -218,9 +219,68 @@ const others: readonly FaultPlan[] = [
   },
 ];
 
+const WITNESS_S = 30;
+
+/** By what their names end in: the password, its copy, the environment of the first revision. */
+const SECRETS = ['db', 'db-copy', 'env-1'] as const;
+
+async function standingWithSecrets(world: FaultWorld): Promise<RunningDeployment> {
+  const body = smallDeployment('shop', { secrets: [{ name: 'TOKEN', value: 'first' }] });
+  const { id } = await world.create(body);
+  await world.ready(id);
+  await world.quiet({ forMs: SETTLED_MS });
+  return { id, app: appName('shop', id) };
+}
+
+/** From then on it is noticed. */
+const hasWitness = async (world: FaultWorld, { app }: RunningDeployment): Promise<boolean> => {
+  const { items } = await world.admin.listAll<UntypedObject>(RESOURCES.ControllerRevision, {
+    namespace: world.namespace,
+    labelSelector: `${LABELS.instance}=${app},${SENTINEL_LABEL}`,
+  });
+  return items.length === 1 && items[0]?.metadata.ownerReferences?.length === SECRETS.length;
+};
+
+async function podsOf(world: FaultWorld, { app }: RunningDeployment): Promise<string> {
+  const labelSelector = `${LABELS.instance}=${app}`;
+  const { items } = await world.admin.listAll(RESOURCES.Pod, { namespace: world.namespace, labelSelector });
+  return items
+    .map(({ metadata }) => metadata.uid)
+    .sort()
+    .join();
+}
+
+function deletedSecretPlan(suffix: string): FaultPlan {
+  return {
+    name: `kubectl/deleted/secrets-${suffix}`,
+    says: `A user deletes a Secret (*-${suffix}): it is recreated within ${WITHIN_S} s with the same content, and no pod is replaced.`,
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standingWithSecrets(world);
+      const name = `${shop.app}-${suffix}`;
+      const unwitnessed = await within(WITNESS_S, 'a witness of all', () => hasWitness(world, shop));
+      if (unwitnessed.length > 0) return unwitnessed;
+      const before = await live(world, RESOURCES.Secret, name);
+      const pods = await podsOf(world, shop);
+      await world.kubectl('delete', 'secrets', name, '--wait=false');
+      const late = await within(WITHIN_S, `another Secret ${name}`, async () => {
+        const { metadata } = await live(world, RESOURCES.Secret, name);
+        return metadata.uid !== before.metadata.uid;
+      });
+      if (late.length > 0) return late;
+      await world.ready(shop.id);
+      const now = await live(world, RESOURCES.Secret, name);
+      const isSame = JSON.stringify(now['data']) === JSON.stringify(before['data']);
+      return [
+        ...(isSame ? [] : [broken('it holds something else')]),
+        ...((await podsOf(world, shop)) === pods ? [] : [broken('pods were replaced')]),
+      ];
+    },
+  };
+}
+
 export const kubectlPlans: readonly FaultPlan[] = [
   ...EDITS.map(editPlan),
   ...CHILDREN.map(deletedPlan),
-  ...kubectlSecretPlans,
+  ...SECRETS.map(deletedSecretPlan),
   ...others,
 ];

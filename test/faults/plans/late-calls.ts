@@ -1,13 +1,14 @@
 /** Calls between listener and hub that come late, twice, or from one that is no more. */
+
 import { randomBytes } from 'node:crypto';
+import { dueWorkStatement } from '../../../src/hub/store/sql/work/due-work.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { hubEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { HttpOutcome, HttpRequest } from '../proxies/http-traffic.ts';
-import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageOf, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isStatement, isThere, runningDeployment, within } from './steps.ts';
 
 /** Work comes again after 60 s anyway. */
 const DELIVERED_WITHIN_S = 30;
@@ -66,7 +67,7 @@ export async function post(world: FaultWorld, id: string, path: string, batch: o
 
 const reportAgain: FaultPlan = {
   name: 'lost-response/repeated-report',
-  says: 'A report that told of a creation under way arrives a second time when all is there: answered, and taken for nothing.',
+  says: 'A report of a creation in progress arrives a second time after the creation: it is answered, and has no effect.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -78,7 +79,7 @@ const reportAgain: FaultPlan = {
 
 const reportOfFormer: FaultPlan = {
   name: 'two-of-each/listener/report-of-a-former-term',
-  says: 'Another listener has the lease, and a report of the one before it arrives: 409, and nothing is changed.',
+  says: 'Another listener has the lease. A report of the former holder arrives: 409, and nothing changes.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -106,7 +107,7 @@ export async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
 
 const acknowledgedAhead: FaultPlan = {
   name: 'two-of-each/listener/acknowledged-ahead',
-  says: 'A generation that the hub does not know (it was restored from a backup) is reported as applied: the changes that come are delivered all the same.',
+  says: 'A generation that the hub does not know, because it was restored from a backup, is reported as applied: later changes are delivered.',
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
@@ -122,7 +123,7 @@ const acknowledgedAhead: FaultPlan = {
 };
 
 async function deliversAChange(world: FaultWorld, id: string): Promise<Violation[]> {
-  await change(world, id, imageOf('2.0.0'));
+  await change(world, id, imageChange('2.0.0'));
   return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
 }
 
@@ -133,12 +134,12 @@ const isWorkCallOf =
 
 const lostWork: FaultPlan = {
   name: 'lost-response/work',
-  says: `Work was handed out, and the answer is lost on its way: the listener has it within ${DELIVERED_WITHIN_S} s.`,
+  says: `The response with work is lost: the listener gets the work within ${DELIVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const lost = world.hub.add({ match: isWorkCallOf('listener'), fault: { kind: 'lose' }, times: 1 });
     // Its present call is answered with this; the next one is what will be lost.
-    await change(world, id, imageOf('1.5.0'));
+    await change(world, id, imageChange('1.5.0'));
     await world.ready(id);
     await lost.waitTaken();
     return deliversAChange(world, id);
@@ -171,7 +172,7 @@ const inventoryOf =
 
 const handedOutToFormer: FaultPlan = {
   name: 'two-of-each/listener/work-of-a-former-holder',
-  says: `The listener dies while work is looked for that it waits for, and another one takes its lease, or waits for it: that one has the work within ${DELIVERED_WITHIN_S} s.`,
+  says: `The listener is killed while the hub queries its work, and another listener takes the lease or waits for it: that one gets the work within ${DELIVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const lease = await leaseOf(world);
@@ -182,7 +183,7 @@ const handedOutToFormer: FaultPlan = {
     const match = isWorkCallOf('listener-2');
     world.hub.add({ match, fault: { kind: 'before', run: () => handedOut }, times: 1 });
     const looked = world.postgres.add({
-      match: ({ client, sql }: SqlMessage) => client === 'api' && sql.startsWith('WITH due AS'),
+      match: isStatement(dueWorkStatement),
       fault: {
         kind: 'before',
         run: async () => {
@@ -194,7 +195,7 @@ const handedOutToFormer: FaultPlan = {
       },
       times: 1,
     });
-    await change(world, id, imageOf('2.0.0'));
+    await change(world, id, imageChange('2.0.0'));
     await looked.waitTaken();
     return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
   },

@@ -9,16 +9,16 @@ import type {
   KubernetesFault,
   KubernetesRequest,
 } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import {
   ALL_KINDS,
   broken,
   change,
   idOf,
-  imageOf,
+  imageChange,
   isThere,
   live,
+  prepared,
   runningDeployment,
   within,
 } from './steps.ts';
@@ -45,7 +45,7 @@ const changedMeanwhile: Workload = {
     return { id: (await runningDeployment(world, ALL_KINDS)).id };
   },
   run: async (world, given) => {
-    await change(world, idOf(given), imageOf('2.0.0'));
+    await change(world, idOf(given), imageChange('2.0.0'));
     return given;
   },
   end: async (world, given) => void (await world.ready(idOf(given))),
@@ -120,11 +120,10 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
   const { says, ...cut } = CUTS[name];
   return {
     name: `watch/list-cut/${role}/${name}`,
-    says: `update: while the ${role} is away; it starts, and each stream by which it lists is ${says}, once. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `update: while the ${role} is stopped. It starts, and the first stream of each list is ${says}. Correct within ${HEALED_WITHIN_S} s.`,
     like: changedMeanwhile,
     run: async (world): Promise<Violation[]> => {
-      const given = await changedMeanwhile.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, changedMeanwhile);
       const names = world.kubernetes.openWatches(role).map(watchName);
       const wanted = names.filter((each) => name === 'at-once' || !isEmpty(each));
       const ended = cutFirst(world, role, cut);
@@ -150,7 +149,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
 /** What the stream that broke off has told of, and the list after it has not. */
 const goneMeanwhile: FaultPlan = {
   name: 'watch/list-cut/operator/gone-meanwhile',
-  says: `The operator starts; the stream of Deployments breaks off when all of them have come, and before the next list somebody deletes one: another is there within ${HEALED_WITHIN_S} s.`,
+  says: `The operator starts, and the stream of Deployments is cut after the last one. Before the next list, a user deletes one: it is recreated within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world);
     const { Deployment } = RESOURCES;

@@ -2,11 +2,9 @@
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { CLIENTS, inParallel } from './by-clients.ts';
-import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import { failingLoad } from './failing-load.ts';
-import { checkGrowth, SLACK_BYTES } from './memory-growth.ts';
-import { countPodChanges } from './pod-changes.ts';
+import { CLIENTS, checkGrowth, countPodChanges, inParallel, SLACK_BYTES } from './load-steps.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts';
 import { COLLECTING, liveUsage } from './usage.ts';
 
 const POD_EVENTS = numberFromEnvironment('FAULTS_POD_EVENTS', 10_000);
@@ -28,7 +26,7 @@ const events: FaultPlan = {
   alone: true,
   settings: COLLECTING,
   deadlineSeconds: 600,
-  says: `${POD_EVENTS} changes of pods by ${CLIENTS} clients (FAULTS_POD_EVENTS), and as many again with an update in the middle: it is done, memory does not grow.`,
+  says: `${POD_EVENTS} changes of pods by ${CLIENTS} clients (FAULTS_POD_EVENTS), and as many again during an update: the update succeeds, and memory does not grow.`,
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const ids = await Promise.all(['one', 'two', 'three'].map((name) => serving(world, name)));

@@ -5,11 +5,10 @@ import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { EffectDidNotOccur } from './kill.ts';
-import { ALL_KINDS, broken, live, runningDeployment, within } from './steps.ts';
+import { ALL_KINDS, broken, live, prepared, runningDeployment, within } from './steps.ts';
 
 const HEALED_WITHIN_S = 30;
 /** Between two lists, where nobody can wait for half an hour. */
@@ -52,7 +51,7 @@ const LOST: readonly Lost[] = [
     name: 'operator/spec',
     role: 'operator',
     resource: RESOURCES.ManagedDeployment,
-    says: 'that a custom resource wants something else',
+    says: 'that the spec of a custom resource has changed',
     like: update,
     isIt: (event) => isModified(event) && (of(event).spec?.generation ?? 0) > 1,
   },
@@ -84,7 +83,7 @@ const LOST: readonly Lost[] = [
     name: 'listener/status',
     role: 'listener',
     resource: RESOURCES.ManagedDeployment,
-    says: 'what the operator has observed',
+    says: 'of the status that the operator wrote',
     like: update,
     isIt: (event) => isModified(event) && (of(event).status?.observedSpecGeneration ?? 0) > 1,
   },
@@ -136,11 +135,10 @@ function lostPlan(lost: Lost): FaultPlan {
   const { name, role, says, like } = lost;
   return {
     name: `watch/lost/${name}`,
-    says: `${like.name}: the ${role} is never told ${says}: the event is dropped with all after it, and the watch ends with 410. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `${like.name}: the ${role} gets no event ${says}: the event and all later ones are dropped, and the watch ends with 410. Correct within ${HEALED_WITHIN_S} s.`,
     like,
     run: async (world): Promise<Violation[]> => {
-      const given = await like.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, like);
       let lostAt: number | undefined;
       const losing = loseEvent(world, lost).then(() => {
         lostAt = Date.now();
@@ -172,7 +170,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   const role = resource === RESOURCES.ManagedDeployment ? 'listener' : 'operator';
   return {
     name: `watch/lost/deleted-${resource.plural}`,
-    says: `Somebody deletes a ${resource.kind}; the ${role} is not told, and its watch ends with 410: it is there again within ${HEALED_WITHIN_S} s.`,
+    says: `A user deletes a ${resource.kind}. The ${role} gets no event, and its watch ends with 410: it is recreated within ${HEALED_WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
@@ -200,7 +198,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 const lostAlone: FaultPlan = {
   name: 'watch/lost-event/relisted',
-  says: `One event is dropped on a stream that objectCounts: a cache of Berth's that lists anew every ${RELIST_MS / 1000} s (else: half an hour) makes up for it within ${HEALED_WITHIN_S} s.`,
+  says: `One event is dropped on a working stream: a cache that lists every ${RELIST_MS / 1000} s (by default every half hour) is correct within ${HEALED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { app } = await runningDeployment(world);
     const { admin, namespace } = world;

@@ -1,13 +1,13 @@
 /** An answer is lost although what was asked has been carried out: it is carried out once only. */
 import { randomUUID } from 'node:crypto';
 import { smallDeployment } from '../../integration/harness/samples.ts';
-import { type Effect, effectName, kindOfEffect } from '../effects.ts';
+import { type Effect, effectName, kindOfEffect, Occurrences } from '../effects.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
-import { type Recording, SETTLED_MS } from '../record.ts';
+import type { Recording } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
-import { EffectDidNotOccur } from './kill.ts';
-import { broken, loseAnswer } from './steps.ts';
+import { EffectDidNotOccur, isCarriedOut, type Passing, proxyOf } from './kill.ts';
+import { broken, prepared } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['lost-response/http/create']);
 /** What their clients ask of the API: the first thing that it commits. */
@@ -34,15 +34,36 @@ function chosen(recording: Recording): Chosen[] {
   });
 }
 
+/** Loses the response to this effect, counted from now on. @returns whether the effect had been carried out */
+function loseAnswer(world: FaultWorld, effect: Effect): () => boolean {
+  const { proxy, whatOf } = proxyOf(world, effect);
+  const occurrences = new Occurrences();
+  let isLost = false;
+  proxy.add({
+    match: (passing) => {
+      if ((passing as Passing).client !== effect.role) return false;
+      const what = whatOf(passing);
+      return what === effect.what && occurrences.next(what) === effect.occurrence;
+    },
+    fault: {
+      kind: 'lose',
+      run: (_, answer) => {
+        isLost = isCarriedOut(answer);
+      },
+    },
+    times: 1,
+  });
+  return () => isLost;
+}
+
 function effectPlan({ workload, effect }: Chosen): FaultPlan {
   const like = workloadNamed(workload);
   return {
     name: `lost-response/${workload}/${effectName(effect)}`,
-    says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its answer is lost.`,
+    says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its response is lost.`,
     like,
     run: async (world): Promise<Violation[]> => {
-      const given = await like.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, like);
       const isLost = loseAnswer(world, effect);
       await like.end(world, await like.run(world, given));
       if (!isLost()) throw new EffectDidNotOccur(effect);
@@ -83,7 +104,7 @@ const posted: Workload = { ...created, run: async (world) => ({ id: (await postT
 const httpPlans: FaultPlan[] = [
   {
     name: 'lost-response/http/create',
-    says: 'The answer to POST /v2/deployments is lost between API and client; the client repeats it with its Idempotency-Key.',
+    says: 'The response to POST /v2/deployments is lost between API and client. The client repeats it with its Idempotency-Key.',
     like: created,
     run: async (world): Promise<Violation[]> => {
       const { id, isSame } = await postTwice(world);

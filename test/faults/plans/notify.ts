@@ -6,7 +6,7 @@ import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, imageChange, serving } from './checks.ts';
+import { Checks, imageChange, prepared, serving } from './steps.ts';
 
 /** A waiting long poll looks every 5 s, hint or none; as long again for a busy machine. */
 const BOUND_MS = 10_000;
@@ -35,12 +35,11 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
   return {
     name: `notify/lost/${change}`,
     inSubset: change === 'update',
-    says: `${change}: no NOTIFY reaches the API; the listener has the work within ${BOUND_MS / 1000} s, by the poll alone.`,
+    says: `${change}: no NOTIFY reaches the API; the listener gets the work within ${BOUND_MS / 1000} s, by polling alone.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
-      const given = await workload.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, workload);
       world.postgres.dropNotifications(true);
       try {
         const delivery = world.kubernetes.add({ match: isDelivery, fault: { kind: 'delay', ms: 0 } });
@@ -78,7 +77,7 @@ function holdCommit(world: FaultWorld): { held: Promise<void>; letGo: () => void
 function outOfOrder(hinted: boolean): FaultPlan {
   return {
     name: `notify/out-of-order/${hinted ? 'hinted' : 'polled'}`,
-    says: `A change is held before COMMIT while later ones commit and are delivered; then it is, too${hinted ? '' : ', with every NOTIFY lost'}.`,
+    says: `A change is held before COMMIT while later changes are committed and delivered; then it is delivered${hinted ? '' : ', with every NOTIFY lost'}.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const [early = '', ...late] = await Promise.all(

@@ -1,4 +1,5 @@
-/** A fault of PostgreSQL at one moment of a change; all has to end as without it. */
+/** PostgreSQL faults during a change, on idle connections and on the connection of LISTEN; crashes at the same moments. */
+import { nextDueStatement } from '../../../src/hub/store/sql/work/next-due.ts';
 import { Transactions } from '../effects.ts';
 import { tablesWritten } from '../heartbeats.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -6,7 +7,7 @@ import type { SqlFault, SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks } from './checks.ts';
+import { Checks, changeImage, imageChange, isStatement, prepared, serving } from './steps.ts';
 
 const API = 'api';
 
@@ -45,8 +46,7 @@ export function likeWorkload(
     like: workload,
     ...more,
     run: async (world): Promise<Violation[]> => {
-      const given = await workload.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, workload);
       const { match, fault } = moment(world);
       const rule = world.postgres.add({ match: match(), fault, times: 1 });
       const now = await workload.run(world, given);
@@ -57,3 +57,116 @@ export function likeWorkload(
     },
   };
 }
+
+/** Between two looks of a waiting long poll, without a hint. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** How connections break. */
+interface Break {
+  /** In the plan's name. */
+  readonly at: string;
+  readonly says: string;
+  readonly run: (world: FaultWorld) => Promise<void>;
+  readonly ownPostgres?: boolean;
+}
+
+export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
+  return {
+    name: `postgres/${at}/idle`,
+    ...more,
+    says: `${says}: the next read and the next write succeed.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const id = await serving(world, 'shop');
+      await world.quiet({ forMs: SETTLED_MS });
+      for (const method of ['GET', 'PATCH'] as const) {
+        await run(world);
+        const body = method === 'GET' ? undefined : imageChange('after');
+        const { status } = await world.call(method, `/v2/deployments/${id}`, body);
+        checks.that(status === 200, `${method} was answered ${status} after idle connections broke`);
+      }
+      await world.ready(id);
+      return checks.violations;
+    },
+  };
+}
+
+/** The query of a waiting long poll. */
+const isPoll = isStatement(nextDueStatement);
+
+export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
+  return {
+    name: `postgres/${at}/listen`,
+    ...more,
+    says: `${says} and a change is made before LISTEN is active again: the rescan delivers it, not the next poll.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const id = await serving(world, 'shop');
+      await world.quiet({ forMs: SETTLED_MS });
+      const { promise: mayArm, resolve: arm } = Promise.withResolvers<void>();
+      const arming = world.postgres.add({
+        match: ({ client, sql }) => client === API && sql.startsWith('LISTEN'),
+        fault: { kind: 'before', run: () => mayArm },
+        times: 1,
+      });
+      await run(world);
+      await arming.waitTaken();
+      // Right after a look of the long poll, so that its next one is far.
+      const looked = world.postgres.add({ match: isPoll, fault: { kind: 'delay', ms: 0 } });
+      await looked.waitTaken();
+      looked.remove();
+      await changeImage(world, id, 'unheard');
+      const delivered = world.kubernetes.add({
+        match: ({ verb, resource }) => verb === 'apply' && resource === 'manageddeployments',
+        fault: { kind: 'delay', ms: 0 },
+      });
+      arm();
+      await delivered
+        .waitTaken(1, LOOK_AGAIN_MS / 2)
+        .catch(() => checks.that(false, 'the change waited for the next poll: nothing looked after LISTEN'));
+      await world.ready(id);
+      return checks.violations;
+    },
+  };
+}
+
+async function crash({ server }: FaultWorld): Promise<void> {
+  await server.stopServer('immediate');
+  await server.startServer();
+}
+
+interface CrashMoment {
+  readonly says: string;
+  readonly match: Moment['match'];
+  readonly kind: Extract<SqlFault['kind'], 'before' | 'after'>;
+}
+
+const MOMENTS: Readonly<Record<string, CrashMoment>> = {
+  'in-transaction': {
+    says: 'in the transaction, after the write and before COMMIT',
+    match: () => writesDeployments,
+    kind: 'after',
+  },
+  'before-commit': { says: 'before it executes COMMIT', match: commitsDeployments, kind: 'before' },
+  'after-commit': { says: 'after it has executed COMMIT', match: commitsDeployments, kind: 'after' },
+};
+
+const inChanges = CHANGES.flatMap((change) =>
+  Object.entries(MOMENTS).map(([at, { says, match, kind }]) =>
+    likeWorkload(
+      `postgres/crash/${change}/${at}`,
+      `PostgreSQL crashes and starts again ${says}`,
+      change,
+      (world) => ({ match, fault: { kind, run: () => crash(world) } }),
+      { ownPostgres: true },
+    ),
+  ),
+);
+
+const CRASH = { at: 'crash', run: crash, ownPostgres: true };
+
+export const crashPlans: readonly FaultPlan[] = [
+  ...inChanges,
+  idlePlan({ ...CRASH, says: 'PostgreSQL crashes while idle, and starts again' }),
+  listenPlan({ ...CRASH, says: 'PostgreSQL crashes and starts again' }),
+];

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopMode } from '../../cluster/postgres.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, imageChange, inTime, serving } from './checks.ts';
 import {
   CHANGES,
   commitsDeployments,
+  crashPlans,
+  idlePlan,
   likeWorkload,
+  listenPlan,
   type Moment,
   writesDeployments,
 } from './postgres-changes.ts';
-import { crashPlans } from './postgres-crash.ts';
-import { idlePlan, listenPlan } from './postgres-idle.ts';
-import { within } from './steps.ts';
+import { Checks, changeImage, imageChange, inTime, serving, within } from './steps.ts';
 import { isUnavailable, Writer } from './writing-clients.ts';
 
 const API = 'api';
@@ -35,7 +35,7 @@ const BREAKS: Readonly<Record<string, Moment>> = {
     fault: { kind: 'refuse' },
   },
   'commit-after': {
-    says: 'when COMMIT was carried out and not answered',
+    says: 'after COMMIT and before its response',
     match: commitsDeployments,
     fault: { kind: 'lose' },
   },
@@ -79,8 +79,8 @@ function underWrites(mode: StopMode | 'silent'): FaultPlan {
     ownPostgres: mode !== 'silent',
     says:
       mode === 'silent'
-        ? 'Connections to PostgreSQL stay and say nothing more while three clients write: 503 in time, nothing lost or by half.'
-        : `PostgreSQL is stopped (${mode}) and started while three clients write: 503, /readyz false, nothing lost or by half.`,
+        ? 'Connections to PostgreSQL stay open and silent while three clients write: 503 in time, and no change is lost or incomplete.'
+        : `PostgreSQL is stopped (${mode}) and started while three clients write: 503, /readyz false, and no change is lost or incomplete.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const ids = await Promise.all(['one', 'two', 'three'].map((name) => serving(world, name)));

@@ -43,7 +43,7 @@ function recordingPlan(recording: Recording, workload: Workload): FaultPlan {
   const { name } = workload;
   return {
     name: `kill/recording/${name}`,
-    says: `${name}: ${RUNS} times without a fault; every effect that comes each time is one that is killed at (--record).`,
+    says: `${name}: ${RUNS} runs without a fault: each effect that occurs in every run has kill plans (--record).`,
     deadlineSeconds: 300,
     run: async (world, tell): Promise<Violation[]> => {
       const runs: Effect[][] = [];

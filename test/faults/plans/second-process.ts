@@ -8,8 +8,9 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
-import { Checks, imageChange, imageOf, serving } from './checks.ts';
-import { isHeldBy, leaderOf, replacedProcessPlans, untilLeads } from './replaced-process.ts';
+import { replacedProcessPlans } from './replaced-process.ts';
+import { Checks, imageChange, imageOf, serving } from './steps.ts';
+import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
@@ -48,7 +49,7 @@ function wrongClock(role: FaultRole, ms: number): FaultPlan {
   const workload = workloadNamed('update');
   return {
     name: `two-of-each/clock/${role}-${nameOf(ms)}`,
-    says: `The clock of the ${role} is an ${nameOf(ms).replace('-', ' ')} during an update, and right again after a restart.`,
+    says: `The clock of the ${role} is an ${nameOf(ms).replace('-', ' ')} during an update, and correct after a restart.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
@@ -68,7 +69,7 @@ function wrongClock(role: FaultRole, ms: number): FaultPlan {
 function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
   return {
     name: `two-of-each/clock/${role}-candidate-${nameOf(ms)}`,
-    says: `A second ${role} with its clock an ${nameOf(ms).replace('-', ' ')} does not take the lease of one that objectCounts, and takes that of one that was killed.`,
+    says: `A second ${role} with its clock an ${nameOf(ms).replace('-', ' ')} does not take the lease of a running ${role}, and takes it after that one is killed.`,
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
@@ -79,7 +80,7 @@ function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
       checks.that(isHeldBy(before, leader), `${before} leads, not ${leader.name}`);
       await sleep(PAST_LEASE_MS);
       const after = await leaderOf(world, role);
-      checks.that(after === before, `${after} has taken the lease of ${before}, which objectCounts`);
+      checks.that(after === before, `${after} has taken the lease of ${before}, which still runs`);
       await world.kill(role);
       await untilLeads(world, other);
       await world.call('PATCH', `/v2/deployments/${id}`, imageChange('successor'));
@@ -106,7 +107,7 @@ const ENDED = { connection: 'close' };
 
 const spread: FaultPlan = {
   name: 'two-of-each/api/spread',
-  says: `Two API processes on one database: ${CALLS} changes of two deployments in turn at both, one name and one Idempotency-Key at both at once, and one of them is killed.`,
+  says: `Two API processes share a database: ${CALLS} changes of two deployments alternate between them, both get the same name and the same Idempotency-Key at once, and one is killed.`,
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const second = await world.start('api', 'api-2');

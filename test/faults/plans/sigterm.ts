@@ -6,8 +6,8 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld, RoleProcess } from '../world.ts';
-import { Checks, imageChange } from './checks.ts';
-import { isHeldBy, leaderOf } from './replaced-process.ts';
+import { Checks, imageChange, prepared } from './steps.ts';
+import { isHeldBy, leaderOf } from './takeover.ts';
 
 const EXIT_WITHIN_MS = 10_000;
 const SUCCESSOR_WITHIN_MS = 2_000;
@@ -63,7 +63,7 @@ function leader(role: 'listener' | 'operator', busy: boolean): FaultPlan {
   const workload = workloadNamed('update');
   return {
     name: `sigterm/${role}/${busy ? 'busy' : 'idle'}`,
-    says: `The ${role} gets SIGTERM ${busy ? `with its "${AT[role]}" under way` : 'with nothing to do'}: drained, lease released, exit 0 within 10 s, its successor leads within 2 s.`,
+    says: `The ${role} gets SIGTERM ${busy ? `with its "${AT[role]}" under way` : 'with nothing to do'}: it drains, releases its lease and exits with 0 within 10 s, and its successor leads within 2 s.`,
     like: workload,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
@@ -108,8 +108,7 @@ const api: FaultPlan = {
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     const held = slowCommit(world);
     const changed = workload.run(world, given);
     await held;
@@ -128,13 +127,12 @@ const api: FaultPlan = {
 
 const apiIdle: FaultPlan = {
   name: 'sigterm/api/idle',
-  says: 'The API gets SIGTERM with nothing to do but the listener that waits for work: exit 0 within 10 s, and its successor takes the next change.',
+  says: 'The API gets SIGTERM while only the listener waits for work: exit 0 within 10 s, and its successor accepts the next change.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     tell(`ended after ${Math.round(await end(world.process('api'), checks))} ms`);
     await world.restart('api');
     await workload.end(world, await workload.run(world, given));
@@ -144,13 +142,12 @@ const apiIdle: FaultPlan = {
 
 const reporting: FaultPlan = {
   name: 'sigterm/listener/reporting',
-  says: 'The listener gets SIGTERM with a report under way: it is sent to its end, exit 0 within 10 s, nothing is reported twice or lost.',
+  says: 'The listener gets SIGTERM while it sends a report: the report is completed, exit 0 within 10 s, and no report is lost or repeated.',
   like: workloadNamed('update'),
   run: async (world, tell): Promise<Violation[]> => {
     const checks = new Checks();
     const workload = workloadNamed('update');
-    const given = await workload.prepare(world);
-    await world.quiet({ forMs: SETTLED_MS });
+    const given = await prepared(world, workload);
     const rule = world.hub.add({
       match: (request) => hubEffect(request) === 'post reports',
       fault: { kind: 'delay', ms: UNDER_WAY_MS },

@@ -4,7 +4,7 @@ import { QUIET_MS } from '../oracles/quiescence.ts';
 import type { AddFigure, FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultWorld } from '../world.ts';
-import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts';
 import { COLLECTING, liveUsage, MIB, mib, slopeAnHour, type Usage } from './usage.ts';
 
 const SECONDS = numberFromEnvironment('FAULTS_SOAK_SECONDS', 600);
@@ -15,7 +15,7 @@ const SAMPLE_EVERY_MS = 5_000;
 const HOWS = ['end', 'mid-line', 'reset', 'gone-event'] as const;
 
 /**
- * Each sample is taken after a full collection, so that the heap is what objectCounts. What is on its way makes it swing by some
+ * Each sample is taken after a full collection, so that the heap has only live objects. Work in progress changes it by some
  * 0.2 MiB: the median of the last third may be so much above that of the second (the first is for warming up). Their
  * middles are a third of the time apart, in ten minutes 200 s: a hundred changes, and of each watch that is open about 55
  * cuts, in all 680 of the operator's twelve. So this finds what keeps 21 KiB of each change, 3 KiB of each broken watch of
@@ -121,7 +121,7 @@ export const soakPlans: readonly FaultPlan[] = [
     alone: true,
     settings: COLLECTING,
     deadlineSeconds: SECONDS + 300,
-    says: `${SECONDS} s (FAULTS_SOAK_SECONDS) of broken watches every ${CUT_EVERY_MS / 1000} s while ${DEPLOYMENTS} deployments are changed every ${CHANGE_EVERY_MS / 1000} s: memory flat, no socket kept, no drift.`,
+    says: `${SECONDS} s (FAULTS_SOAK_SECONDS) in which all watches are cut every ${CUT_EVERY_MS / 1000} s, and ${DEPLOYMENTS} deployments are changed every ${CHANGE_EVERY_MS / 1000} s: memory and sockets do not grow, and the state is correct.`,
     run: async (world, tell): Promise<Violation[]> => {
       const checks = new Checks();
       const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `soak-${index}`);

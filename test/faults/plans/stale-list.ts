@@ -6,7 +6,7 @@ import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
-import { broken, change, idOf, imageOf, runningDeployment, scaleOf, within } from './steps.ts';
+import { broken, change, idOf, imageChange, prepared, runningDeployment, scaleOf, within } from './steps.ts';
 
 /** For so long the process has nothing but the old lists. */
 const BLIND_MS = 4_000;
@@ -56,7 +56,7 @@ const SITUATIONS: readonly Workload[] = [
     name: 'another-revision',
     prepare: async (world) => ({ id: (await runningDeployment(world)).id }),
     run: async (world, given) => {
-      await change(world, idOf(given), imageOf('2.0.0'));
+      await change(world, idOf(given), imageChange('2.0.0'));
       return given;
     },
     end: async (world, given) => void (await world.ready(idOf(given))),
@@ -112,11 +112,10 @@ function stalePlan(situation: Workload, stale: Stale): FaultPlan {
   const shown = resources.length === 1 ? resources[0] : `${resources.length} kinds`;
   return {
     name: `stale-list/${situation.name}/${stale.name}`,
-    says: `${situation.name}: the ${role} is started anew, and lists ${shown} as they were before: nothing is acted on from then.`,
+    says: `${situation.name}: the ${role} restarts, and gets an old list of ${shown}: it has no effect.`,
     like: situation,
     run: async (world): Promise<Violation[]> => {
-      const given: Given = await situation.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given: Given = await prepared(world, situation);
       for (const resource of resources) world.kubernetes.recordLists(resource);
       await world.restart(role);
       await world.quiet({ forMs: SETTLED_MS });

@@ -10,8 +10,17 @@ import type { KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-tr
 import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultWorld } from '../world.ts';
-import { untilGone } from './paused-process.ts';
-import { broken, change, imageOf, isThere, live, runningDeployment, scaleOf, within } from './steps.ts';
+import {
+  broken,
+  change,
+  imageChange,
+  isThere,
+  live,
+  runningDeployment,
+  scaleOf,
+  untilGone,
+  within,
+} from './steps.ts';
 
 /** For so long it has nothing but the old. */
 const BLIND_MS = 5_000;
@@ -32,7 +41,7 @@ const forget = (world: FaultWorld, resource: string) =>
 
 const deletedUnseen: FaultPlan = {
   name: 'deletion/unseen/operator',
-  says: 'The operator sees that the objects of a deployment go, and not that its custom resource does: it makes none of them again.',
+  says: 'The operator sees that the objects of a deployment are deleted, but not that its custom resource is: it creates none of them again.',
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const blind = world.kubernetes.add({
@@ -58,7 +67,7 @@ const deletedUnseen: FaultPlan = {
 
 const ownDeleteUnseen: FaultPlan = {
   name: 'watch/unseen/own-delete',
-  says: 'The operator has deleted an autoscaler, and its watch does not tell it: it is not deleted again and again, and what else is to be done is when the watch has begun anew.',
+  says: 'The operator has deleted an autoscaler, and its watch does not show this: it is not deleted again, and the rest is done when the watch has restarted.',
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world, { min_scale: 1, max_scale: 3 });
     const resource = 'horizontalpodautoscalers';
@@ -84,7 +93,7 @@ const ownDeleteUnseen: FaultPlan = {
 
 const olderList: FaultPlan = {
   name: 'stale-list/after-410/operator',
-  says: 'The watch of custom resources ends with 410, and the next list is an older one than what was seen: nothing is acted on from then.',
+  says: 'The watch of custom resources ends with 410, and the next list is older than the known state: it has no effect.',
   recreates: [RESOURCES.PodDisruptionBudget.kind],
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world, { min_scale: 2, max_scale: 2 });
@@ -119,7 +128,7 @@ const olderList: FaultPlan = {
 
 const goneUntilListed: FaultPlan = {
   name: 'watch/gone-until-listed/operator',
-  says: 'The watch of custom resources ends, and each further one is answered 410 until they are listed: a change is there within 30 s.',
+  says: 'The watch of custom resources ends, and each new watch is answered 410 until a list: a change is applied within 30 s.',
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     let isListed = false;
@@ -138,7 +147,7 @@ const goneUntilListed: FaultPlan = {
       fault: { kind: 'cut-watch', afterEvents: 0, how: 'end' },
       times: 1,
     });
-    await change(world, id, imageOf('2.0.0'));
+    await change(world, id, imageChange('2.0.0'));
     const late = await within(HEALED_WITHIN_S, 'the change to be there', () => isThere(world, id));
     if (late.length > 0) return late;
     return isListed && gone.taken() > 0 ? [] : [broken('no watch was answered 410')];
@@ -159,7 +168,7 @@ async function foreignNamed(world: FaultWorld, name: string, model: string): Pro
 
 const foreignResource: FaultPlan = {
   name: 'immutable/foreign/manageddeployments',
-  says: 'A custom resource of another has the name before ours is made: left as it is, told as a conflict, and not deleted with ours.',
+  says: 'A custom resource of another deployment has the name: it is left alone, reported as a conflict, and not deleted.',
   run: async (world): Promise<Violation[]> => {
     const model = await runningDeployment(world, {}, 'model');
     await world.kill('listener');
@@ -187,10 +196,10 @@ const foreignResource: FaultPlan = {
 /** @param what the write of the operator that is held until the other change is there */
 const changedMeanwhile = (name: string, what: string): FaultPlan => ({
   name: `burst/${name}`,
-  says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not named by then: it is never begun.`,
+  says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not recorded yet: the first one is never started.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world);
-    const [first, second] = [imageOf('2.0.0'), imageOf('3.0.0')];
+    const [first, second] = [imageChange('2.0.0'), imageChange('3.0.0')];
     const wanted = async () =>
       JSON.stringify((await live(world, RESOURCES.ManagedDeployment, app))['spec']).includes(
         second.source_revision_config.image_uri,

@@ -1,8 +1,9 @@
-/** The API server refuses what operator or listener asks about one deployment: no blind retry, and no other one suffers. */
+/** The API server rejects calls of operator or listener about one deployment: they are not repeated blindly, and no other deployment suffers. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Given, Violation } from '../plan.ts';
 import type { KubernetesExchange, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
 import {
   type Answers,
@@ -24,7 +25,7 @@ import {
   refusedFigure,
   watchNews,
 } from './retries.ts';
-import { beside, broken, change, idOf, imageOf, within } from './steps.ts';
+import { beside, broken, change, idOf, imageChange, prepared, runningDeployment, within } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set([
   'status-codes/operator/apply/throttled',
@@ -49,7 +50,7 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
     headers: { 'retry-after': String(RETRY_AFTER_S) },
     fits: () => true,
   },
-  forbidden: { says: '403 until the right is given again', statuses: [403], lasts: true, fits: () => true },
+  forbidden: { says: '403 until the right is granted again', statuses: [403], lasts: true, fits: () => true },
   conflict: { says: '409 three times', statuses: [409, 409, 409], fits: (used) => !isRead(used) },
 };
 
@@ -97,7 +98,7 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
   const name = `status-codes/${role}/${verb}/${kind}`;
   const like = isCommon(used) ? workload : beside(workload);
   const inARow = answers.statuses.length === ANSWERS_IN_A_ROW;
-  const others = isCommon(used) ? '' : ', while another deployment is made and READY';
+  const others = isCommon(used) ? '' : ', while another deployment is created and becomes READY';
   return {
     name,
     inSubset: IN_SUBSET.has(name),
@@ -105,8 +106,7 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
     like,
     ...(inARow ? { settings: LONG_PAUSES } : {}),
     run: async (world): Promise<Violation[]> => {
-      const given = await like.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, like);
       const news = watchNews(world, role, ({ object }) => isOfShop(object.metadata.name ?? ''));
       const trap = injectAnswers(world, used, answers);
       await provoke(world, used);
@@ -135,16 +135,15 @@ function invalidPlan(used: Use): FaultPlan {
   };
   return {
     name: `status-codes/${role}/${verb}/invalid`,
-    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, and tried again as seldom as what is refused; another deployment is READY meanwhile, and so is this one after the next change.`,
+    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: it is reported, and retried with the backoff of rejections. Another deployment becomes READY meanwhile, and this one after the next change.`,
     run: async (world, tell): Promise<Violation[]> => {
-      const given = await like.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, like);
       const trap = injectAnswers(world, used, answers);
       const now = await like.run(world, given);
       const untold = await within(30, 'the refusal to be told', () => say(world, now));
       await sleep(LASTS_MS);
       trap.removeRules();
-      await change(world, idOf(now), imageOf('3.0.0'));
+      await change(world, idOf(now), imageChange('3.0.0'));
       await world.ready(idOf(now));
       const tries = trap.tries();
       tell(refusedFigure(tries));
@@ -152,6 +151,34 @@ function invalidPlan(used: Use): FaultPlan {
     },
   };
 }
+
+const UNAVAILABLE_MS = 8_000;
+/**
+ * With pauses of up to 0.5 s, 1 s, 2 s, 4 s, full jitter, 5 tries are to be expected, and more than 15 come once in a
+ * million times. Pauses that do not grow come to 30, and one that does not pause at all to hundreds.
+ */
+const MOST_TRIES = 15;
+
+const unavailable: FaultPlan = {
+  name: 'status-codes/operator/apply/lasting',
+  says: `update: "apply deployments" of the operator is answered 503 for ${UNAVAILABLE_MS / 1000} s: at most ${MOST_TRIES} attempts, and success afterwards.`,
+  run: async (world, tell): Promise<Violation[]> => {
+    const { id } = await runningDeployment(world);
+    const refused = world.kubernetes.add({
+      match: (request) =>
+        request.client === 'operator' && kubernetesEffect(request) === 'apply deployments shop-x-api',
+      fault: { kind: 'answer', status: 503 },
+    });
+    await change(world, id, imageChange('2.0.0'));
+    await refused.waitTaken();
+    await sleep(UNAVAILABLE_MS);
+    const tries = refused.taken();
+    refused.remove();
+    tell(`${tries} tries within ${UNAVAILABLE_MS / 1000} s`);
+    await world.ready(id);
+    return tries > MOST_TRIES ? [broken(`tried ${tries} times within ${UNAVAILABLE_MS} ms`)] : [];
+  },
+};
 
 const INVALID: readonly KubernetesVerb[] = ['create', 'apply', 'patch'];
 
@@ -162,4 +189,5 @@ export const statusCodePlans: readonly FaultPlan[] = [
       .map(([kind, answers]) => codePlan(used, kind, answers)),
   ),
   ...USES.filter(({ verb }) => INVALID.includes(verb)).map(invalidPlan),
+  unavailable,
 ];

@@ -6,13 +6,65 @@ import { appName } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { isReady } from '../../integration/harness/berth-setup.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
-import { type Effect, Occurrences } from '../effects.ts';
 import { markForeign } from '../oracles/foreign-fields.ts';
 import type { Given, Violation, Workload } from '../plan.ts';
+import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
-import { isCarriedOut, type Passing, proxyOf } from './kill.ts';
+
+/** Collects what a plan itself asks for and does not find. */
+export class Checks {
+  readonly violations: Violation[] = [];
+
+  /** @param message what was expected and what was found */
+  that(holds: boolean, message: string, diff?: readonly string[]): void {
+    if (!holds) this.violations.push({ oracle: 'plan', message, ...(diff === undefined ? {} : { diff }) });
+  }
+
+  /** One violation for all of the lines; none where there are none. */
+  none(what: string, lines: readonly string[]): void {
+    this.that(lines.length === 0, `${what}: ${lines[0]}`, lines);
+  }
+}
+
+/** @param tag one that nothing else has, so that it is known again */
+export const imageOf = (tag: string | number) => `registry.example/shop/web:${tag}`;
+
+export const imageChange = (tag: string | number) => ({
+  source_revision_config: { image_uri: imageOf(tag) },
+});
+
+/** A new deployment, READY, with the marks of another manager (O7). Returns its id. */
+export async function serving(world: FaultWorld, name: string): Promise<string> {
+  const { id } = await world.create(smallDeployment(name));
+  await world.ready(id);
+  await markForeign(world, id);
+  return id;
+}
+
+/** A change of the image, insisted on until it is taken. */
+export async function changeImage(world: FaultWorld, id: string, tag: string | number): Promise<void> {
+  await callUntilSuccess(world, 'PATCH', `/v2/deployments/${id}`, imageChange(tag));
+}
+
+/** Fails unless what it awaits comes in time. */
+export async function inTime<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A whole number from the environment, so that a run on another machine may ask for more. */
+export function numberFromEnvironment(name: string, fallback: number): number {
+  const value = Number(process.env[name] ?? fallback);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number above 0`);
+  return value;
+}
 
 /** A deployment that is READY, has nothing under way, and bears the marks of another manager (O7). */
 export interface RunningDeployment {
@@ -35,10 +87,6 @@ export async function runningDeployment(
   await world.quiet({ forMs: SETTLED_MS });
   return { id, app: appName(name, id) };
 }
-
-export const imageOf = (version: string) => ({
-  source_revision_config: { image_uri: `registry.example/shop/web:${version}` },
-});
 
 export const change = (world: FaultWorld, id: string, what: object) =>
   callUntilSuccess(world, 'PATCH', `/v2/deployments/${id}`, what);
@@ -108,29 +156,33 @@ export function idOf({ id }: Given): string {
   return id;
 }
 
-/** The answer to this effect is lost on its way back; counted from now on. @returns whether one was that had been carried out */
-export function loseAnswer(world: FaultWorld, effect: Effect): () => boolean {
-  const { proxy, whatOf } = proxyOf(world, effect);
-  const occurrences = new Occurrences();
-  let isLost = false;
-  proxy.add({
-    match: (passing) => {
-      if ((passing as Passing).client !== effect.role) return false;
-      const what = whatOf(passing);
-      return what === effect.what && occurrences.next(what) === effect.occurrence;
-    },
-    fault: {
-      kind: 'lose',
-      run: (_, answer) => {
-        isLost = isCarriedOut(answer);
-      },
-    },
-    times: 1,
-  });
-  return () => isLost;
-}
-
-/** Starts a role anew without waiting for it: what it needs may be away. */
+/** Does not wait until the role is ready, because what it needs may be down. */
 export async function restartWithoutWaiting(world: FaultWorld, role: FaultRole): Promise<void> {
   await world.restart(role, { wait: false });
+}
+
+/** Prepares the workload, and waits until trailing reports have passed. */
+export async function prepared(world: FaultWorld, workload: Workload): Promise<Given> {
+  const given = await workload.prepare(world);
+  await world.quiet({ forMs: SETTLED_MS });
+  return given;
+}
+
+const GONE_MS = 90_000;
+
+/** Resolves when the API no longer has the deployment. */
+export async function untilGone(world: FaultWorld, id: string): Promise<void> {
+  const isGone = async () => (await world.call('GET', `/v2/deployments/${id}`)).status === 404;
+  await waitFor(`${id} to be gone`, isGone, { timeoutMs: GONE_MS, intervalMs: 100 });
+}
+
+export async function deleteUntilGone(world: FaultWorld, id: string): Promise<void> {
+  await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
+  await untilGone(world, id);
+}
+
+/** Matches a statement of the API by its text, which the proxy records on one line. */
+export function isStatement({ text }: { readonly text: string }): (message: SqlMessage) => boolean {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return ({ client, sql }) => client === 'api' && sql === line;
 }

@@ -3,9 +3,9 @@ import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';
-import { inParallel } from './by-clients.ts';
-import { imageOf } from './checks.ts';
 import { type FailingPods, failedPods, failingImage } from './failing-deployments.ts';
+import { inParallel } from './load-steps.ts';
+import { imageOf } from './steps.ts';
 
 const PREFIX = 'others-';
 const MADE_WITHIN_MS = 600_000;

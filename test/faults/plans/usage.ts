@@ -17,7 +17,7 @@ export interface Usage {
   readonly role: string;
   /** Bytes. */
   readonly rss: number;
-  /** Bytes of the JavaScript heap in use: with garbage that was not collected yet, or what objectCounts (`liveUsage`). */
+  /** Bytes of the JavaScript heap in use, with garbage, or of live objects only (`liveUsage`). */
   readonly heap: number;
   readonly sockets: number;
   readonly files: number;
@@ -72,7 +72,7 @@ export const COLLECTING: Readonly<Record<string, string>> = {
   FAULTS_LIVE_HEAP: LIVE_HEAP,
 };
 
-/** What objectCounts in heap and buffers, in bytes, of a process with `COLLECTING`: it collects its garbage first. */
+/** Bytes of live objects in heap and buffers of a process with `COLLECTING`, which collects its garbage first. */
 async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Promise<number> {
   const file = `${LIVE_HEAP}${pid}`;
   rmSync(file, { force: true });
@@ -85,7 +85,7 @@ async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Pro
   return heap;
 }
 
-/** Of a process with `COLLECTING`: its heap is what objectCounts. */
+/** Of a process with `COLLECTING`: its heap has only live objects. */
 export const liveUsageOf = (process: Pick<RoleProcess, 'name' | 'pid'>) => usageOf(process, liveHeapOf);
 
 /** Of every role, in a world with the settings of `COLLECTING`. */

@@ -5,9 +5,18 @@ import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
-import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { ALL_KINDS, broken, change, idOf, imageOf, isThere, runningDeployment, within } from './steps.ts';
+import {
+  ALL_KINDS,
+  broken,
+  change,
+  idOf,
+  imageChange,
+  isThere,
+  prepared,
+  runningDeployment,
+  within,
+} from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['watch/cut/gone-event']);
 const ENDED_WITHIN_S = 30;
@@ -67,7 +76,7 @@ const changed: Workload = {
   name: 'update-and-touch',
   prepare: async (world) => ({ id: (await runningDeployment(world, ALL_KINDS)).id }),
   run: async (world, given) => {
-    await change(world, idOf(given), imageOf('2.0.0'));
+    await change(world, idOf(given), imageChange('2.0.0'));
     await touchOthers(world);
     return given;
   },
@@ -124,11 +133,10 @@ function cutPlan(how: Cut): FaultPlan {
   return {
     name: `watch/cut/${how}`,
     inSubset: IN_SUBSET.has(`watch/cut/${how}`),
-    says: `update: the first event on each watch of operator and listener, one of each kind, is ${CUTS[how]}. Healed within ${HEALED_WITHIN_S} s.`,
+    says: `update: the first event on each watch of operator and listener, is ${CUTS[how]}. Correct within ${HEALED_WITHIN_S} s.`,
     like: changed,
     run: async (world): Promise<Violation[]> => {
-      const given = await changed.prepare(world);
-      await world.quiet({ forMs: SETTLED_MS });
+      const given = await prepared(world, changed);
       const begun = Date.now();
       const cutting = cutEach(world, how);
       const now = await changed.run(world, given);

@@ -5,7 +5,7 @@ import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { listCutPlans } from './list-cuts.ts';
 import { lostEventPlans } from './lost-events.ts';
-import { broken, change, imageOf, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isThere, runningDeployment, within } from './steps.ts';
 import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
 
 const HEALED_WITHIN_S = 30;
@@ -33,13 +33,13 @@ const kindOf = ({ resource }: KubernetesRequest) =>
 function silentConnection(role: FaultRole): FaultPlan {
   return {
     name: `watch/blackhole/${role}`,
-    says: `Nothing passes between the ${role} and the API server, and no connection ends: noticed within ${HEALED_WITHIN_S} s for each watch, and healed as soon after its return.`,
+    says: `No byte passes between the ${role} and the API server, and no connection ends: each watch notices it within ${HEALED_WITHIN_S} s, and is correct ${HEALED_WITHIN_S} s after the end of the fault.`,
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world);
       const watches = world.kubernetes.openWatches(role);
       const from = world.process(role).log().length;
       world.kubernetes.blackhole(role);
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const noticed = await within(
         HEALED_WITHIN_S,
         `the ${role} to notice that its watches are dead`,
@@ -62,7 +62,7 @@ function silentStreams(role: FaultRole): FaultPlan {
   const seconds = SILENCE_NOTICED_WITHIN_S + HEALED_WITHIN_S;
   return {
     name: `watch/silent-streams/${role}`,
-    says: `Every open watch of the ${role} says nothing more, bookmarks included, on a connection that works: healed within ${seconds} s.`,
+    says: `Every open watch of the ${role} delivers nothing, not even bookmarks, on a connection that works: correct within ${seconds} s.`,
     deadlineSeconds: 240,
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world);
@@ -77,7 +77,7 @@ function silentStreams(role: FaultRole): FaultPlan {
         match: (request) => isWatch(request) && request.client === role,
         fault: { kind: 'delay', ms: 0 },
       });
-      await change(world, id, imageOf('2.0.0'));
+      await change(world, id, imageChange('2.0.0'));
       const late = await within(
         seconds,
         'the change to be there, and each watch that speaks',

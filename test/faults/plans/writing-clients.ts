@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';
-import { imageChange, imageOf } from './checks.ts';
+import { imageChange, imageOf } from './steps.ts';
 
 const PAUSE_MS = 150;
 const AGAIN_MS = 60_000;

@@ -1,12 +1,12 @@
 /** The proxy before the API server. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import type { Server } from 'node:net';
 import path from 'node:path';
+import { parse } from 'yaml';
 import { loadClusterAccess } from '../../../src/cluster/kube/access/cluster-access.ts';
-import { readKubeconfig } from '../../../src/cluster/kube/access/kubeconfig.ts';
 import { selfSigned } from '../../unit/cluster/kube/self-signed.ts';
 import type { HttpExchange, Upstream } from './http-exchange.ts';
 import { serve } from './http-faults.ts';
@@ -74,7 +74,7 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
   }
 
   async kubeconfigFor(client: string, kubeconfig: string): Promise<string> {
-    const { user, namespace } = await readKubeconfig(kubeconfig);
+    const { user, namespace } = await currentContext(kubeconfig);
     const port = await this.portFor(client, await upstreamOf(kubeconfig));
     const certificate = Buffer.from(this.#certificate.cert).toString('base64');
     const content = {
@@ -190,6 +190,20 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
 /** Protobuf, as Go clients ask for, passes as it is. */
 function isJson({ headers }: http.IncomingMessage): boolean {
   return headers['content-type']?.startsWith('application/json') === true;
+}
+
+interface Kubeconfig {
+  'current-context': string;
+  contexts: { name: string; context: { user: string; namespace?: string } }[];
+  users: { name: string; user: object }[];
+}
+
+/** The user of a kubeconfig, and its namespace. */
+async function currentContext(kubeconfig: string): Promise<{ user?: object; namespace?: string }> {
+  const content = parse(await readFile(kubeconfig, 'utf8')) as Kubeconfig;
+  const context = content.contexts.find(({ name }) => name === content['current-context'])?.context;
+  const user = content.users.find(({ name }) => name === context?.user)?.user;
+  return { user, namespace: context?.namespace };
 }
 
 /** The API server of a kubeconfig, with its client certificate; tokens are in the client's own headers. */

@@ -1,11 +1,14 @@
+/** Specs, images and secrets that the steps of a walk use, and the objects that they refer to. All run on simulated nodes. */
+
 import fc from 'fast-check';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-spec.ts';
 import type { Random } from './random.ts';
+import type { WalkWorld } from './world.ts';
 
-/** Whole specs that steps take parts of; all of them run on simulated nodes. */
-
-/** What the namespace of a walk holds beside Berth's own objects (see prerequisites.ts). */
+/** What the namespace of a walk holds beside Berth's own objects. */
 export const SERVICE_ACCOUNTS = ['walk-a', 'walk-b', 'payments'] as const;
 export const CLAIMS = ['walk-a', 'walk-b', 'payments-uploads'] as const;
 
@@ -66,3 +69,47 @@ export const NUMBER_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) =>
 
 /** Fields whose values are lists, maps or names. */
 export const POD_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) => !NUMBER_FIELDS.includes(field));
+
+/** What revisions of a walk are made of. */
+
+export const IMAGES = [
+  'registry.test/app:1',
+  'registry.test/app:2',
+  'registry.test/app:1.0.3',
+  'registry.test/other',
+];
+export const PINNED = `registry.test/app@sha256:${'ab'.repeat(32)}`;
+export const FAILING_IMAGES = ['registry.test/app:fail-crash-loop', 'registry.test/app:fail-invalid-image'];
+
+export const SECRETS: readonly Secret[] = [
+  { name: 'GREETING', value: 'hello' },
+  { name: 'GREETING', value: '' },
+  { name: 'TOKEN', value: 'a $(PORT) b $$ c' },
+  { name: 'OTEL_SERVICE_NAME', value: 'mine' },
+  { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://otel.example:4318' },
+  { name: 'DATABASE_URI_CUSTOM', value: 'postgres://u:p@db.example:5432/app' },
+  { name: 'CACHE_URI_CUSTOM', value: 'redis://cache.example:6379' },
+  { name: 'lower.dotted-name', value: 'línea\nzwei' },
+];
+
+/** What specs of a walk refer to, and without which no pod would start. */
+export async function makePrerequisites({ admin, namespace }: WalkWorld): Promise<void> {
+  const accounts = SERVICE_ACCOUNTS.map((name) => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace },
+  }));
+  const claims = CLAIMS.map((name) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace },
+    spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
+  }));
+  for (const object of [...accounts, ...claims]) {
+    try {
+      await admin.create(object);
+    } catch (error) {
+      if (!isKubeError(error, 'already_exists')) throw error;
+    }
+  }
+}

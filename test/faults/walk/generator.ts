@@ -5,6 +5,7 @@ import {
 } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
 import { specChangeIssues } from '../../../src/domain/resource-spec/volume-rules.ts';
+import { FAILING_IMAGES, IMAGES, PINNED, SECRETS } from './donors.ts';
 import { createRandom, type Random } from './random.ts';
 import {
   afterPatch,
@@ -19,7 +20,6 @@ import {
 } from './record.ts';
 import { refusedBody, refusedMove } from './refused-moves.ts';
 import { fieldMove, type Move, specMove } from './spec-moves.ts';
-import { FAILING_IMAGES, IMAGES, PINNED, SECRETS } from './values.ts';
 
 /** Chooses the steps of one lane. Pure: which ones follows from seed, lane and what it is told of the lane alone. */
 

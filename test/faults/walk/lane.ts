@@ -13,14 +13,11 @@ import type { Coverage } from './coverage.ts';
 import { directIssues, removalIssues } from './direct.ts';
 import { effectIssues, type Issue, refusalIssues } from './effects.ts';
 import { type LaneView, StepGenerator } from './generator.ts';
-import { ObjectMemory } from './object-memory.ts';
 import { failingImage, type LaneIdentity, type WalkStep } from './record.ts';
-import { collectRefusals, REFUSALS } from './refusals.ts';
 import type { WalkOracle, WalkViolation } from './result.ts';
-import { send } from './send.ts';
-import { type Settled, StuckError, settle, untilRight } from './settle.ts';
-import { leftOver } from './stillness.ts';
-import { TemplateMemory } from './template-memory.ts';
+import { collectRefusals, REFUSALS, send } from './send.ts';
+import { leftOver, type Settled, StuckError, settle, untilRight } from './settle.ts';
+import { ObjectMemory, TemplateMemory } from './state-memory.ts';
 import type { WalkWorld } from './world.ts';
 
 export interface LaneOptions {

@@ -1,6 +1,6 @@
 /** The walk through the states of the specification, as a plan: it brings cluster and oracles of its own. */
 import type { FaultPlan, Violation } from '../plan.ts';
-import { numberFromEnvironment } from '../plans/checks.ts';
+import { numberFromEnvironment } from '../plans/steps.ts';
 import { runWalk, WHOLE_STEPS } from './walk.ts';
 
 const SEED = numberFromEnvironment('FAULTS_WALK_SEED', 1);
@@ -12,7 +12,7 @@ const DEADLINE_SECONDS = 3600;
 
 export const walkPlan: FaultPlan = {
   name: 'walk',
-  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, of seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} lanes side by side, each a sequence of ${Math.ceil(STEPS / LANES)}: each is refused without a trace, or brought about.`,
+  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, with seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} parallel lanes of ${Math.ceil(STEPS / LANES)}: each is rejected without an effect, or applied.`,
   alone: true,
   apart: true,
   deadlineSeconds: DEADLINE_SECONDS,

@@ -1,5 +1,6 @@
-/** The call that a step makes. */
-import { getRevisions, patchDeployment, repeatRevision } from './answers.ts';
+/** Sends the call of a step, and collects the rejections that its response reports. */
+import type { Reason } from '../../../src/domain/conditions/conditions.ts';
+import { getRevisions, patchDeployment, repeatRevision, type WalkDeployment } from './answers.ts';
 import type { WalkStep } from './record.ts';
 import type { ApiAnswer, WalkWorld } from './world.ts';
 
@@ -18,4 +19,25 @@ export async function send(
   const revisions = await getRevisions(world, id);
   const revision = revisions[Math.min(call.back, revisions.length - 1)];
   return await repeatRevision(world, id, call.kind, revision?.id ?? '');
+}
+
+/** Told by a condition or an event, it is trouble that no step of a walk has asked for. */
+export const REFUSALS: ReadonlySet<string> = new Set<Reason>([
+  'Refused',
+  'ApplyRefused',
+  'Conflict',
+  'RecordInvalid',
+  'RouteRefused',
+  'NamespaceNotAllowed',
+  'EnvironmentMissing',
+  'CredentialsLost',
+  'VolumeNotExpandable',
+  'VolumeBeingDeleted',
+]);
+
+/** Refusals that an answer tells. */
+export function collectRefusals({ conditions }: WalkDeployment, into: Set<string>): void {
+  for (const { type, reason, message } of conditions) {
+    if (REFUSALS.has(reason)) into.add(`${type}: ${reason}: ${message}`);
+  }
 }

@@ -1,10 +1,14 @@
-/** Waits until what a lane last asked for has ended: it is there, it is off, or it has failed for a reason that the walk gave. */
+/** Waits until a deployment has settled, and finds what is left over then. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { getDeployment, getRevision, recordOf, type WalkDeployment, type WalkRevision } from './answers.ts';
+import { clusterState } from './cluster-state.ts';
+import type { Issue } from './effects.ts';
 import { failingImage, isSwitchedOff } from './record.ts';
+import { leftovers, otherRevisions, surplusPods } from './state-checks.ts';
 import type { WalkWorld } from './world.ts';
 
 /** Longer than anything takes that simulated nodes, volumes and the cluster's own controllers do, on a slow machine. */
@@ -122,4 +126,18 @@ export async function untilRight(look: () => Promise<string[]>, signal: AbortSig
     if (wrong.length === 0 || Date.now() > deadline) return wrong;
     await delay(LOOK_MS, undefined, { signal });
   }
+}
+
+/** What is left over of a deployment that has settled; what is still tidied may take a moment. */
+export async function leftOver(
+  world: WalkWorld,
+  { how, deployment }: Pick<Settled, 'how' | 'deployment'>,
+  signal: AbortSignal,
+): Promise<Issue[]> {
+  const diff = await untilRight(async () => {
+    const state = await clusterState(world, deployment.id);
+    const wrong = how === 'failed' ? otherRevisions(state, deployment) : surplusPods(state);
+    return [...leftovers(state), ...wrong];
+  }, signal);
+  return diff.length === 0 ? [] : [{ message: 'something is left over', diff }];
 }

@@ -1,7 +1,7 @@
 /** Oracles on the state of one deployment that has settled. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { KEPT_TEMPLATES } from '../../../src/cluster/operator/decide/history.ts';
+import { KEPT_TEMPLATES } from '../../../src/cluster/operator/decide/removals.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../src/workloads/labels.ts';
 import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';

@@ -10,8 +10,8 @@ import { UnexpectedAnswer } from './answers.ts';
 import { unrest } from './at-rest.ts';
 import { refusedRequests } from './audit.ts';
 import { Coverage } from './coverage.ts';
+import { makePrerequisites } from './donors.ts';
 import { Lane } from './lane.ts';
-import { makePrerequisites } from './prerequisites.ts';
 import type { WalkOracle, WalkResult, WalkViolation } from './result.ts';
 import { type OwnWorld, startWorld, type WalkWorld } from './world.ts';
 

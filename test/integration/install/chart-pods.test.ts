@@ -1,4 +1,5 @@
 /** What follows from the chart's values for pods, and for what finds and guards them. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +11,16 @@ import { namesIn, rules } from '../harness/monitoring-files.ts';
 
 /** Numbers that processes with the API give. */
 const OF_THE_API = /^berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_looks_)/;
+
+/** Variables with a value of a role's container, by name. */
+function variablesOf(objects: Rendered[], role: string, names: RegExp): Record<string, string | undefined> {
+  const [container] = named(objects, 'Deployment', `berth-${role}`)?.spec?.template?.spec.containers ?? [];
+  const set = container?.env?.filter(({ name }) => names.test(name)) ?? [];
+  return Object.fromEntries(set.map(({ name, value }) => [name, value]));
+}
+
+/** For the memory limit of 512Mi. */
+const V8_OPTIONS = '--max-semi-space-size=16 --max-old-space-size=384';
 
 describe('the chart', () => {
   it('allows DNS for every role, at ports 53 and 5353, and denies the metadata service', async () => {
@@ -52,25 +63,41 @@ describe('the chart', () => {
   });
 
   it('sets malloc variables for the roles that use the cluster, unless the values set them', async () => {
-    const setIn = (objects: Rendered[], role: string) => {
-      const [container] =
-        named(objects, 'Deployment', `berth-${role}`)?.spec?.template?.spec.containers ?? [];
-      const set = container?.env?.flatMap(({ name, value }) =>
-        name.startsWith('MALLOC_') ? [[name, value]] : [],
-      );
-      return Object.fromEntries(set ?? []);
-    };
     const sparing = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' };
     const [plain, other] = await Promise.all([render(), render('env.MALLOC_ARENA_MAX=mine')]);
     for (const role of ['listener', 'operator']) {
-      expect(setIn(plain, role), role).toEqual(sparing);
-      // So tests and benches run them.
-      expect(podEnvironment(role), role).toEqual(sparing);
+      expect(variablesOf(plain, role, /^MALLOC_/), role).toEqual(sparing);
+      // Tests and benches run the roles with the same variables.
+      expect(podEnvironment(role), role).toEqual({ ...sparing, NODE_OPTIONS: V8_OPTIONS });
     }
-    expect(setIn(plain, 'api')).toEqual({});
-    expect(podEnvironment('api')).toEqual({});
-    expect(setIn(other, 'operator')).toEqual({ MALLOC_MMAP_THRESHOLD_: '32768' });
+    expect(variablesOf(plain, 'api', /^MALLOC_/)).toEqual({});
+    expect(variablesOf(other, 'operator', /^MALLOC_/)).toEqual({ MALLOC_MMAP_THRESHOLD_: '32768' });
     expect(named(other, 'ConfigMap', 'berth')?.data?.['MALLOC_ARENA_MAX']).toBe('mine');
+  });
+
+  it('derives the options of V8 from the memory limit of each role, unless the values set them', async () => {
+    const changed = ['api.resources.limits.memory=1Gi', 'operator.resources.limits.memory=1G'];
+    const [plain, limits, own] = await Promise.all([
+      render(),
+      render(...changed),
+      render('env.NODE_OPTIONS=--max-old-space-size=64'),
+    ]);
+    const optionsOf = (objects: Rendered[], role: string) =>
+      variablesOf(objects, role, /^NODE_OPTIONS$/)['NODE_OPTIONS'];
+    for (const role of ['api', 'listener', 'operator']) {
+      expect(optionsOf(plain, role), role).toBe(V8_OPTIONS);
+      expect(optionsOf(own, role), role).toBeUndefined();
+    }
+    for (const role of ['api', 'all'])
+      expect(podEnvironment(role), role).toEqual({ NODE_OPTIONS: V8_OPTIONS });
+    expect(optionsOf(limits, 'api')).toBe('--max-semi-space-size=16 --max-old-space-size=768');
+    // A unit that the chart does not convert.
+    expect(optionsOf(limits, 'operator')).toBe('--max-semi-space-size=16');
+    expect(named(own, 'ConfigMap', 'berth')?.data?.['NODE_OPTIONS']).toBe('--max-old-space-size=64');
+    // Node refuses to start with an option that NODE_OPTIONS does not permit.
+    const heap = 'require("node:v8").getHeapStatistics().heap_size_limit / 1048576';
+    const env = { NODE_OPTIONS: V8_OPTIONS };
+    expect(Number(execFileSync(process.execPath, ['-p', heap], { env, encoding: 'utf8' }))).toBe(432);
   });
 
   it('uses the digest of the image in every pod and for builds when it is set', async () => {

@@ -1,4 +1,5 @@
 /** What is wrong with pods of the active revision outside of a rollout: reason, remedy, history, warning, and recovery. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
@@ -6,6 +7,7 @@ import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { ObservedPod } from '../../../src/cluster/operator/observed.ts';
 import { isReadyPod } from '../../../src/cluster/operator/pods/pod-trouble.ts';
+import { deletePodAtOnce } from '../../cluster/delete-pod.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import {
   type DeploymentAnswer,
@@ -92,7 +94,7 @@ const ignoreGone = (error: unknown) => {
   if (!isKubeError(error, 'not_found')) throw error;
 };
 const deletePod = ({ metadata: { name, namespace = '' } }: UntypedObject) =>
-  admin.delete(RESOURCES.Pod, { namespace, name }, { gracePeriodSeconds: 0 }).catch(ignoreGone);
+  deletePodAtOnce(admin, { namespace, name }).catch(ignoreGone);
 const scale = (app: string, count: number, namespace = berth.namespace) =>
   kubectlAsAdmin(['-n', namespace, 'scale', 'deploy', `${app}-api`, `--replicas=${count}`]);
 

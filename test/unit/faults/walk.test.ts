@@ -7,12 +7,11 @@ import { resourceSpecSchema } from '../../../src/domain/resource-spec/resource-s
 import { refusedRequests } from '../../faults/walk/audit.ts';
 import type { ClusterState } from '../../faults/walk/cluster-state.ts';
 import { StepGenerator } from '../../faults/walk/generator.ts';
-import { ObjectMemory } from '../../faults/walk/object-memory.ts';
 import { afterPatch, failingImage, type WalkRecord, type WalkStep } from '../../faults/walk/record.ts';
 import type { WalkResult } from '../../faults/walk/result.ts';
 import { howSettled } from '../../faults/walk/settle.ts';
 import { schemaLeaves, valueLeaves } from '../../faults/walk/spec-paths.ts';
-import { TemplateMemory } from '../../faults/walk/template-memory.ts';
+import { ObjectMemory, TemplateMemory } from '../../faults/walk/state-memory.ts';
 import { missingParts } from '../../faults/walk/walk.ts';
 import { deployment, stateOf } from './walk-fixtures.ts';
 

@@ -78,6 +78,18 @@ new pods (decision 0032).
 {{- end }}
 
 {{/*
+Options of V8. The young generation stays small, and the heap may use three quarters of the memory limit, so that V8 collects
+garbage before the kernel ends the process. Takes the resources of the container.
+*/}}
+{{- define "berth.nodeOptions" -}}
+{{- $limit := toString (dig "limits" "memory" "" (. | default dict)) -}}
+--max-semi-space-size=16
+{{- if regexMatch "^[0-9]+Mi$" $limit }} --max-old-space-size={{ div (mul 3 (int (trimSuffix "Mi" $limit))) 4 }}
+{{- else if regexMatch "^[0-9]+Gi$" $limit }} --max-old-space-size={{ mul 768 (int (trimSuffix "Gi" $limit)) }}
+{{- end -}}
+{{- end }}
+
+{{/*
 The spec of a pod of Berth. Takes a dict: role (argument of the command, component), account, cluster (whether the pod calls
 the API server), env, envFrom, ports, probes, resources, restartPolicy, mounts, volumes, replicas, own (the values of the
 role; its nodeSelector, tolerations, affinity and topologySpreadConstraints take precedence over the common ones), root
@@ -96,6 +108,9 @@ role; its nodeSelector, tolerations, affinity and topologySpreadConstraints take
 {{- $volumes = append $volumes (merge (dict "name" "ca-bundle") $source) -}}
 {{- $mounts = append $mounts (dict "name" "ca-bundle" "mountPath" "/etc/berth/ca" "readOnly" true) -}}
 {{- $env = append $env (dict "name" "NODE_EXTRA_CA_CERTS" "value" "/etc/berth/ca/ca.crt") -}}
+{{- end -}}
+{{- if not (hasKey ($values.env | default dict) "NODE_OPTIONS") -}}
+{{- $env = append $env (dict "name" "NODE_OPTIONS" "value" (include "berth.nodeOptions" .resources)) -}}
 {{- end -}}
 serviceAccountName: {{ .account }}
 automountServiceAccountToken: {{ .cluster }}

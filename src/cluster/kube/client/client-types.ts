@@ -31,7 +31,6 @@ export interface DeleteOptions extends CallOptions {
   uid?: string;
   resourceVersion?: string;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  gracePeriodSeconds?: number;
   dryRun?: boolean;
 }
 
@@ -124,15 +123,14 @@ export interface KubeClientOptions {
   userAgent: string;
   requestTimeoutMs: number;
   /**
-   * Maximum number of concurrent writes (default 16). One tenant has at most 4 concurrent writes. Tenants take turns
+   * Maximum number of concurrent writes (default 16). One tenant has at most 3 concurrent writes. Tenants take turns
    * with further writes.
    */
   maxWritesInFlight?: number;
-  /**
-   * Environment for exec plugins and for the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). This module does
-   * not read the environment of the process.
-   */
+  /** Environment with the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). */
   environment?: Readonly<Record<string, string | undefined>>;
+  /** Folder of the pod's service account. Default: the usual one. */
+  serviceAccountPath?: string;
   /** Default `auto`: HTTP/2 if the server offers it. */
   protocol?: 'auto' | 'http1';
   /**
@@ -182,12 +180,6 @@ export interface KubeClient {
   replaceStatus<T extends KubeObject>(object: T, options?: WriteOptions): Promise<T>;
   /** JSON merge patch (RFC 7396); `subresource` for status or scale. */
   patch<T extends KubeObject = UntypedObject>(
-    resource: Resource,
-    at: ObjectName,
-    patch: object,
-    options?: WriteOptions,
-  ): Promise<T>;
-  patchStatus<T extends KubeObject = UntypedObject>(
     resource: Resource,
     at: ObjectName,
     patch: object,

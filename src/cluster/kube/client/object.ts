@@ -86,3 +86,10 @@ export function compareResourceVersions(a: string | undefined, b: string | undef
   if (left === right) return 0;
   return left < right ? -1 : 1;
 }
+
+/**
+ * Whether the pod has ended as a whole, for example after an eviction. No container of an ended pod runs or will run.
+ * Kubernetes removes ended pods only when there are thousands, while replacements start.
+ */
+export const hasEnded = ({ status }: { readonly status?: { readonly phase?: string } }): boolean =>
+  status?.phase === 'Failed' || status?.phase === 'Succeeded';

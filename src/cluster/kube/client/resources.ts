@@ -33,7 +33,6 @@ export const RESOURCES = {
   ResourceQuota: resource('v1', 'ResourceQuota', 'resourcequotas'),
   LimitRange: resource('v1', 'LimitRange', 'limitranges'),
   Namespace: resource('v1', 'Namespace', 'namespaces', false),
-  Node: resource('v1', 'Node', 'nodes', false),
 
   Lease: resource('coordination.k8s.io/v1', 'Lease', 'leases'),
   HorizontalPodAutoscaler: resource('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),

@@ -119,17 +119,8 @@ export class RestClient implements KubeClient {
     return this.#write<T>({ ...call, body: patch, contentType: `application/${form}+json` }, options);
   }
 
-  patchStatus<T extends KubeObject = UntypedObject>(
-    resource: Resource,
-    at: ObjectName,
-    patch: object,
-    options: WriteOptions = {},
-  ): Promise<T> {
-    return this.patch<T>(resource, at, patch, { ...options, subresource: 'status' });
-  }
-
   async delete(resource: Resource, at: ObjectName, options: DeleteOptions = {}): Promise<void> {
-    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds, dryRun } = options;
+    const { uid, resourceVersion, propagationPolicy, dryRun } = options;
     await this.#http.call({
       ...this.#call('delete', 'DELETE', resource, at, options),
       body: {
@@ -137,7 +128,6 @@ export class RestClient implements KubeClient {
         kind: 'DeleteOptions',
         preconditions: uid || resourceVersion ? { uid, resourceVersion } : undefined,
         propagationPolicy,
-        gracePeriodSeconds,
         dryRun: dryRun ? ['All'] : undefined,
       },
       dryRun,

@@ -155,3 +155,17 @@ export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'managedFields',
   'selfLink',
 ]);
+
+/** Fields that the API server does not let change after creation. */
+const IMMUTABLE: Readonly<Record<string, RegExp>> = {
+  Deployment: /^spec\.selector\b/,
+  StatefulSet: /^spec\.(?:selector|serviceName|podManagementPolicy|volumeClaimTemplates)\b/,
+};
+
+/** Whether the field can change only by recreating the object. */
+export function isImmutable(
+  { kind }: { readonly kind: string },
+  { path }: { readonly path: string },
+): boolean {
+  return IMMUTABLE[kind]?.test(path) === true;
+}

@@ -1,7 +1,7 @@
 import { contentHash } from '../../../domain/core/hash.ts';
 import { isObject } from '../../../domain/core/is-object.ts';
+import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import type { KubeObject } from '../client/object.ts';
-import { quantityInBillionths } from '../client/quantity.ts';
 import {
   DROPPED_WHEN_ZERO,
   isQuantity,
@@ -139,8 +139,8 @@ function isAbsence(desired: unknown, field: string): boolean {
 function isSameScalar(desired: unknown, live: unknown, { parent, field }: Place): boolean {
   if (desired === live) return true;
   if (!isQuantity(parent, field)) return false;
-  const wanted = quantityInBillionths(String(desired));
-  return wanted !== undefined && wanted === quantityInBillionths(String(live));
+  const wanted = parseQuantity(String(desired));
+  return wanted !== null && wanted === parseQuantity(String(live));
 }
 
 function diffList(

@@ -17,6 +17,8 @@ export interface Http1Options {
   tls: TlsSource;
   /** Time in ms after which certificates are read again for new connections; default 60 s. */
   tlsMaxAgeMs?: number;
+  /** Opens the connections, through a proxy. Default: connections are direct. */
+  proxyAgent?: http.Agent;
 }
 
 interface Agents {
@@ -33,14 +35,14 @@ export class Http1Transport implements Transport {
   #reading: Promise<Agents> | undefined;
   #readAgainAt = Number.POSITIVE_INFINITY;
 
-  constructor({ server, tls, tlsMaxAgeMs = 60_000 }: Http1Options) {
+  constructor({ server, tls, tlsMaxAgeMs = 60_000, proxyAgent }: Http1Options) {
     this.#server = server;
     this.#tls = tls;
     this.#tlsMaxAgeMs = tlsMaxAgeMs;
     const { Agent } = server.protocol === 'http:' ? http : https;
     this.#agents = {
-      calls: new Agent({ keepAlive: true, maxSockets: MAX_CALL_SOCKETS }),
-      watches: new Agent({ keepAlive: true }),
+      calls: proxyAgent ?? new Agent({ keepAlive: true, maxSockets: MAX_CALL_SOCKETS }),
+      watches: proxyAgent ?? new Agent({ keepAlive: true }),
     };
   }
 

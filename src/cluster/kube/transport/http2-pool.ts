@@ -3,32 +3,32 @@ import { KubeError } from '../client/errors.ts';
 import type { Http2Options } from './http2.ts';
 
 const MIB = 1024 * 1024;
-/** Node's 64 KiB windows make a large list wait for the round trip every 64 KiB. */
+/** With Node's window of 64 KiB, a large list waits for a round trip after every 64 KiB. */
 const STREAM_WINDOW = 4 * MIB;
 const CONNECTION_WINDOW = 16 * MIB;
-/** Node refuses new streams above this; its default of 10 MB is less than our windows. */
+/** Node refuses new streams above this limit. Its default of 10 MB is less than the windows. */
 const MAX_SESSION_MEMORY_MB = 256;
 const PING_INTERVAL_MS = 10_000;
 const PING_TIMEOUT_MS = 5_000;
 const SETTINGS_TIMEOUT_MS = 10_000;
 
 /**
- * HTTP/2 sessions to one server, opened when needed and again after they ended.
+ * HTTP/2 sessions to one server. A session is opened when a request needs it.
  *
- * One session, unless streams stay open for long (`spread`): an API server allows 100 at once on a session, and the
- * 101st watch would wait for ever, so each hundred gets a session of its own.
+ * Calls share one session. Watches stay open (`spread`), and an API server allows about 100 streams on a session. The
+ * next watch would wait forever, so the pool opens another session for it.
  *
- * GOAWAY: the session finishes what it has and new requests get a new one (an API server behind a load balancer sends
- * it to spread connections, and on shutdown). Pings find a connection that swallows everything within
- * `pingIntervalMs + 2 * pingTimeoutMs`; all its requests then fail at once instead of each waiting for its own deadline.
+ * After a GOAWAY, the session finishes its requests, and new requests use a new session. An API server sends GOAWAY on
+ * shutdown and, behind a load balancer, to spread connections. Pings detect a connection that receives nothing within
+ * `pingIntervalMs + 2 * pingTimeoutMs`. All its requests then fail at once, before their own deadlines.
  */
 export class Http2Pool {
   readonly #options: Http2Options & { spread: boolean };
-  /** Sessions that take requests, with the count of their open streams. */
+  /** Sessions that accept requests, with the number of their open streams. */
   readonly #ready = new Map<ClientHttp2Session, number>();
-  /** Also those that said goodbye and still have streams. */
+  /** All sessions, including those that finish their streams after a GOAWAY. */
   readonly #open = new Set<ClientHttp2Session>();
-  /** Those whose answer to a ping has not come yet. */
+  /** Sessions with an unacknowledged ping. */
   readonly #pinged = new Set<ClientHttp2Session>();
   #opening: Promise<void> | undefined;
   #closed = false;
@@ -37,7 +37,7 @@ export class Http2Pool {
     this.#options = options;
   }
 
-  /** Opens a stream on a session that has room; undefined when there is none: `grow`, then try again. */
+  /** Opens a stream. The result is undefined if no session has room: call `grow`, then try again. */
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream | undefined {
     for (const [session, streams] of this.#ready) {
       const most = session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
@@ -53,7 +53,7 @@ export class Http2Pool {
     return undefined;
   }
 
-  /** One session more; asked for by many at once, one. Fails with whatever opening the connection fails with. */
+  /** Opens another session. Concurrent calls share one attempt. Fails with the error of `connect`. */
   grow(): Promise<void> {
     this.#opening ??= this.#openSession().finally(() => {
       this.#opening = undefined;
@@ -61,12 +61,12 @@ export class Http2Pool {
     return this.#opening;
   }
 
-  /** Pings every session now; one that does not answer in time, and from which nothing else comes, is destroyed. */
+  /** Pings every session now. A session that receives nothing in time is destroyed. */
   check(): void {
     for (const session of this.#open) this.#ping(session);
   }
 
-  /** New requests get new sessions; those under way finish on the old ones. */
+  /** New requests use new sessions. Current requests finish on the former ones. */
   renew(): void {
     for (const session of this.#ready.keys()) session.close();
     this.#ready.clear();
@@ -94,7 +94,7 @@ export class Http2Pool {
     const retire = () => this.#ready.delete(session);
     session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
     session.on('goaway', retire);
-    // Its streams get the error too, and through them the callers; without a listener here it would end the process.
+    // The callers get the error from their streams. Without a listener, the error would end the process.
     session.on('error', retire);
     session.once('close', () => {
       clearInterval(pings);
@@ -111,15 +111,15 @@ export class Http2Pool {
     let answered = false;
     let received = session.socket.bytesRead;
     const giveUp = () => {
-      // One that is destroyed has no socket any more.
+      // A destroyed session has no socket.
       if (answered || session.destroyed) return;
       const before = received;
       received = session.socket.bytesRead;
-      // The answer stands behind all that was sent before it: up to a window of a list, which a full machine takes long to read.
+      // The acknowledgement follows data that was sent before it, up to a window. A busy machine reads it slowly.
       if (received > before) timer = later();
       else session.destroy(new Error('the connection is dead: no answer to a ping'));
     };
-    // After a long pause of this process the timer runs before the answer is read: first look what has arrived.
+    // After a pause of this process, the timer runs before received data is read. Read it first.
     const onTimeout = () => setImmediate(() => setImmediate(giveUp));
     const later = () => setTimeout(onTimeout, this.#options.pingTimeoutMs ?? PING_TIMEOUT_MS).unref();
     let timer = later();
@@ -134,7 +134,7 @@ export class Http2Pool {
   }
 }
 
-/** Waits for the server's settings: from then on it is known how many streams it allows. */
+/** Waits for the server's settings, which contain the allowed number of streams. */
 function settled(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>

@@ -1,3 +1,4 @@
+import type http from 'node:http';
 import tls, { type TLSSocket } from 'node:tls';
 import { KubeError } from '../client/errors.ts';
 import { Http1Transport } from './http1.ts';
@@ -11,19 +12,25 @@ export interface NegotiatingOptions {
   server: URL;
   tls: TlsSource;
   protocol: 'auto' | 'http1';
+  /** Opens the connections, through a proxy. Default: connections are direct. */
+  proxyAgent?: http.Agent;
   pingIntervalMs?: number;
   pingTimeoutMs?: number;
 }
 
-/** Uses HTTP/2 if the server accepts it during the TLS handshake (ALPN), otherwise HTTP/1.1. */
+/**
+ * Uses HTTP/2 if the server accepts it during the TLS handshake (ALPN), otherwise HTTP/1.1. Through a proxy, HTTP/1.1 is
+ * used, because the agents of proxies support nothing else.
+ */
 export function createTransport({
   server,
   tls: tlsSource,
   protocol,
+  proxyAgent,
   ...pings
 }: NegotiatingOptions): Transport {
-  if (protocol === 'http1' || server.protocol === 'http:')
-    return new Http1Transport({ server, tls: tlsSource });
+  if (protocol === 'http1' || proxyAgent !== undefined || server.protocol === 'http:')
+    return new Http1Transport({ server, tls: tlsSource, proxyAgent });
   return new NegotiatingTransport({ server, tls: tlsSource, protocol, ...pings });
 }
 
@@ -65,7 +72,7 @@ class NegotiatingTransport implements Transport {
   }
 }
 
-/** Fails with NoHttp2, or with a `network` KubeError whose `notProcessed` is true. */
+/** Fails with NoHttp2, or with a `network` KubeError. */
 async function connectHttp2({ server, tls: tlsSource }: NegotiatingOptions): Promise<TLSSocket> {
   const material = await tlsSource();
   return new Promise((resolve, reject) => {

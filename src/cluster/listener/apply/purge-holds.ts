@@ -7,7 +7,7 @@ import {
 } from '../../../domain/deployment/deletion-hold.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
-import { controllerOf, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
+import { controllerOf, hasEnded, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 
 /** Finds out what blocks a purge, as far as the listener's rights allow. */
@@ -42,7 +42,7 @@ function podSummary(object: UntypedObject): PodSummary {
     },
     ...(spec?.nodeName === undefined ? {} : { node: spec.nodeName }),
     claims,
-    ended: status?.phase === 'Succeeded' || status?.phase === 'Failed',
+    ended: hasEnded({ status }),
   };
 }
 

@@ -2,6 +2,7 @@ import { ANNOTATIONS, LABELS } from '../../../contract/resource/names.ts';
 import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 
 /** The pod of a build attempt, reduced to what its logs need. Pure. */
 
@@ -28,10 +29,8 @@ export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: 
   return { revisionId, attempt };
 }
 
-export function podHasEnded({ status, metadata }: BuildPod): boolean {
-  return (
-    status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined
-  );
+export function podHasEnded(pod: BuildPod): boolean {
+  return hasEnded(pod) || pod.metadata.deletionTimestamp !== undefined;
 }
 
 /** `ended`: the log is complete. `absent`: the step has no log yet. */

@@ -7,7 +7,7 @@ import type { ReportedFailure } from '../../../domain/conditions/failure-source.
 import { contentHash } from '../../../domain/core/hash.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
-import { quantityInBillionths } from '../../kube/client/quantity.ts';
+import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import {
   appliedHashOf,
   hasOwnLabels,
@@ -82,8 +82,8 @@ const MAX_GI = 2 ** 31 - 1;
 
 /** Size of the volume. This size is the minimum of db_storage_gi that the hub accepts. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
-  const size = quantityInBillionths(volume?.capacity ?? volume?.requested ?? '');
-  if (size === undefined) return {};
+  const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
+  if (size === null) return {};
   return { volume_gi: Math.min(MAX_GI, Number((size + GI - 1n) / GI)) };
 }
 

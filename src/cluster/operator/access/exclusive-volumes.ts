@@ -3,8 +3,9 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { VOLUME_IN_USE } from '../../../domain/conditions/remedy-causes.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedPod } from '../observed.ts';
-import { hasEnded, isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';
+import { isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { componentsOf, type Target } from '../rollout/target.ts';
 

@@ -1,5 +1,5 @@
 import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
-import type { ClusterChange } from '../changes/cluster-changes.ts';
+import type { ClusterChange, KnownResponse } from '../changes/cluster-changes.ts';
 import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 
 /**
@@ -13,12 +13,6 @@ export interface ClusterResponse extends ClusterChange {
   /** The same write is not retried before this time (ticks). */
   readonly retryAt: number;
   readonly attempts: number;
-}
-
-/** The form of a response that decisions use. */
-export interface KnownResponse extends ClusterChange {
-  /** Whether the next attempt is due. */
-  readonly isDue: boolean;
 }
 
 /** A safe change in the form of the status, from which another process reads it. */
@@ -98,6 +92,3 @@ export class ClusterResponses {
     return times.length === 0 ? undefined : asDate(Math.min(...times), time);
   }
 }
-
-/** Key for the number of pods of a workload. */
-export const replicasKey = (id: string): string => `${id} replicas`;

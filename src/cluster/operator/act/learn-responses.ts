@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../kube/client/object.ts';
 import type { Difference } from '../../kube/compare/compare.ts';
 import type { Action } from '../action.ts';
-import { clusterChange, namesAddition, replicasChange } from '../changes/cluster-changes.ts';
+import { clusterChange, namesAddition, replicasChange, replicasKey } from '../changes/cluster-changes.ts';
 import { additionsIn, type Comparison, differencesOf, stillAdds } from '../decide/comparison.ts';
 import type { Failure } from '../observe/failure.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
-import { type ClusterResponses, replicasKey } from './cluster-responses.ts';
+import type { ClusterResponses } from './cluster-responses.ts';
 import { replicasOf } from './execute.ts';
 
 /** Learns from the responses to writes how the cluster changes them, and reports it. */

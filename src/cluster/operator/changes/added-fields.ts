@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/client/object.ts';
 import { type Addition, additionsTo, type PathStep } from '../../kube/compare/additions.ts';
 import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
 import { includesField, type ManagedFields } from '../../kube/compare/managed-fields.ts';
-import { foreignFields } from '../observe/cached-fields.ts';
+import { foreignFields } from '../observe/ownership.ts';
 import type { ChildObject } from '../observed.ts';
 import { ADDITION_RULES } from './added-rules.ts';
 import { isSafeChange } from './safe-fields.ts';

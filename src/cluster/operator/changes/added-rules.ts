@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { pullsByDefault } from '../../../domain/kubernetes/normal-form.ts';
-import { quantityInBillionths } from '../../kube/client/quantity.ts';
+import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import type { AdditionRule, AdditionRules, FoundValue } from '../../kube/compare/additions.ts';
 
 /**
@@ -43,7 +43,7 @@ function isLimit({ value, field, entry }: FoundValue): boolean {
   const { resources } = (entry ?? {}) as { resources?: { limits?: Record<string, unknown> } };
   const limit = resources?.limits?.[field];
   if (limit === undefined) return false;
-  return limit === value || quantityInBillionths(String(limit)) === quantityInBillionths(String(value));
+  return limit === value || parseQuantity(String(limit)) === parseQuantity(String(value));
 }
 
 const CONTEXT: AdditionRules = {

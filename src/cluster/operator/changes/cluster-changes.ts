@@ -2,8 +2,8 @@ import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Difference, desiredHash, differenceOf } from '../../kube/compare/compare.ts';
+import { isImmutable } from '../../kube/compare/compare-rules.ts';
 import { shortened } from '../status/conditions.ts';
-import { isImmutable } from './immutable-fields.ts';
 import { isSafeChange } from './safe-fields.ts';
 
 /**
@@ -23,6 +23,15 @@ export interface ClusterChange {
   /** Whether labels or owner are removed, so that the caches may not show the object. */
   readonly hides?: boolean;
 }
+
+/** A response to a write, in the form that decisions use. */
+export interface KnownResponse extends ClusterChange {
+  /** Whether the next attempt is due. */
+  readonly isDue: boolean;
+}
+
+/** Key for the number of pods of a workload. */
+export const replicasKey = (id: string): string => `${id} replicas`;
 
 const SHOWN = 4;
 

@@ -10,8 +10,8 @@ import { isUntouched, type Target } from '../rollout/target.ts';
 import { keptRoutes } from '../status/route-state.ts';
 import { type Comparison, compareAll } from './comparison.ts';
 import type { DesiredState } from './desired-state.ts';
-import { removeOldTemplates } from './history.ts';
 import { plan } from './plan.ts';
+import { removeOldTemplates } from './removals.ts';
 
 /** The result of a decision. */
 export interface Decision extends Rollout {

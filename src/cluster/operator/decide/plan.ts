@@ -1,9 +1,9 @@
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { databaseName, serviceAccountName } from '../../../workloads/names.ts';
+import { isImmutable } from '../../kube/compare/compare-rules.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from '../action.ts';
 import { type Removal, removalsAt } from '../changes/added-fields.ts';
 import { namesAddition } from '../changes/cluster-changes.ts';
-import { isImmutable } from '../changes/immutable-fields.ts';
 import { isRouteKind } from '../kinds.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from '../observe/data-services.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';

@@ -1,9 +1,10 @@
+import { apiVersionOf, RESOURCES } from '../../kube/client/resources.ts';
 import { type Action, actionId, STAGES, type Stage } from '../action.ts';
 import { childKindOf, isRouteKind, ROUTE_KINDS } from '../kinds.ts';
 import { holdsLeavingVolume } from '../observe/data-services.ts';
 import { isOfEarlierResource } from '../observe/ownership.ts';
-import { type ChildObject, idOf } from '../observed.ts';
-import { isUntouched } from '../rollout/target.ts';
+import { type ChildObject, idOf, newestFirst, type Observed } from '../observed.ts';
+import { isUntouched, type Target } from '../rollout/target.ts';
 import type { PlanInput } from './plan.ts';
 
 /** Removes objects that are no longer desired. */
@@ -59,4 +60,35 @@ export function deletion(
     uid,
     resourceVersion,
   };
+}
+
+/** The number of newest stored templates that are kept. Templates in use are also kept. */
+export const KEPT_TEMPLATES = 10;
+
+/** Removes stored templates that are neither in use nor among the newest. Called only when no rollout is in progress. */
+export function removeOldTemplates(observed: Observed, target: Target): Action[] {
+  const { activeRevision, rollout, failedRevision, failedChange } = observed.resource.status ?? {};
+  const inUse = new Set([
+    target.name,
+    activeRevision?.templates,
+    rollout?.templates,
+    failedRevision?.templates,
+    failedChange?.templates,
+  ]);
+  const { kind } = RESOURCES.ControllerRevision;
+  const { namespace } = observed.resource.metadata;
+  return newestFirst(observed.storedTemplates)
+    .slice(KEPT_TEMPLATES)
+    .filter(({ name }) => !inUse.has(name))
+    .map(({ name, uid, resourceVersion }) =>
+      deletion(
+        {
+          apiVersion: apiVersionOf(RESOURCES.ControllerRevision),
+          kind,
+          metadata: { name, namespace, uid, resourceVersion },
+        },
+        'is older than the last ten',
+        STAGES.removal,
+      ),
+    );
 }

@@ -3,8 +3,9 @@ import { COMPONENTS, type Component } from '../../../domain/resource-spec/compon
 import type { PodTemplates } from '../../../workloads/desired-object.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { ownServicesOf, poolSizeOf } from '../../../workloads/objects/app-env.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import type { ActiveRevision, Observed, ObservedResource } from '../observed.ts';
-import { hasEnded, isOfTemplate, podsOf, startedOnce } from '../pods/pod-trouble.ts';
+import { isOfTemplate, podsOf, startedOnce } from '../pods/pod-trouble.ts';
 import { stateOf } from '../pods/workload-state.ts';
 import { componentsOf, type InspectionTarget, servedBy, type Target } from '../rollout/target.ts';
 

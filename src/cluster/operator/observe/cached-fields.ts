@@ -1,15 +1,10 @@
 import { currentStatus } from '../../../contract/resource/earlier-status.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
-import { FIELD_MANAGERS, LABELS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
-import {
-  fieldsOfEntries,
-  includesField,
-  isWhole,
-  type ManagedFields,
-} from '../../kube/compare/managed-fields.ts';
+import { isWhole } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
+import { foreignFields } from './ownership.ts';
 
 /**
  * Cache transforms drop fields that the operator does not read. At 5,000 deployments, cached objects use most of the
@@ -29,31 +24,6 @@ export function transformChild(object: UntypedObject): ChildObject {
     ...(owners.length === 0 ? {} : { replicasOwners: owners }),
     ...(isWhole(foreign) ? {} : { foreignFields: foreign }),
   });
-}
-
-/**
- * Field managers that stand for no user and no other controller: Berth, the controllers of Kubernetes, the two names that
- * the API server gives to fields without a known owner, and `kubectl rollout`, which copies a former template of Berth.
- */
-const OWN_MANAGERS: ReadonlySet<string> = new Set([
-  ...Object.values(FIELD_MANAGERS),
-  'kube-controller-manager',
-  'before-first-apply',
-  'ancient-changes',
-  'kubectl-rollout',
-]);
-
-/** A label that Berth sets on every object. A manager that owns this label has copied the whole object, as a restore does. */
-const MARK_OF_COPIES = ['metadata', 'labels', LABELS.managedBy];
-
-/** The fields that field managers other than Berth's set, without fields of the status. */
-export function foreignFields(entries: readonly ManagedFieldsEntry[]): ManagedFields {
-  return fieldsOfEntries(
-    entries.filter(
-      ({ manager = '', fieldsV1 }) =>
-        !OWN_MANAGERS.has(manager) && !includesField((fieldsV1 ?? {}) as ManagedFields, MARK_OF_COPIES),
-    ),
-  );
 }
 
 function replicasOwners(entries: readonly ManagedFieldsEntry[]): string[] {

@@ -1,9 +1,9 @@
 import { LABELS } from '../../../contract/resource/names.ts';
+import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
-import { quantityInBillionths } from '../../kube/client/quantity.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
-import { hasEnded } from '../pods/pod-trouble.ts';
 import { isSettled, stateOf } from '../pods/workload-state.ts';
 
 /** State of the database or the cache. */
@@ -78,11 +78,6 @@ export function cacheState(observed: Observed): ServiceState {
   return resource.spec.cache.external ? EXTERNAL : serviceState(observed, 'Deployment', cacheName(resource));
 }
 
-/** Whether database and cache are ready. */
-export function dataServicesReady(observed: Observed): boolean {
-  return databaseState(observed).ready && cacheState(observed).ready;
-}
-
 type Named = Pick<ChildObject, 'kind' | 'metadata'>;
 
 interface ClaimFields {
@@ -140,14 +135,14 @@ export function requestedOf(claim: object): string {
 
 /** Whether the first Kubernetes quantity is larger; false if one of them is invalid. */
 export function isLarger(size: string, other: string): boolean {
-  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
-  return left !== undefined && right !== undefined && left > right;
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== null && right !== null && left > right;
 }
 
 /** Whether two Kubernetes quantities are equal; false if one of them is invalid. */
 export function isSameSize(size: string, other: string): boolean {
-  const [left, right] = [quantityInBillionths(size), quantityInBillionths(other)];
-  return left !== undefined && left === right;
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== null && left === right;
 }
 
 /** Whether a live Deployment of a component requests pods. */

@@ -2,11 +2,12 @@ import type {
   ManagedDeployment,
   ManagedDeploymentStatus,
 } from '../../../contract/resource/managed-deployment.ts';
-import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import { identityValue, labelValue } from '../../../workloads/labels.ts';
 import { app } from '../../../workloads/names.ts';
-import { controllerOf, type KubeObject } from '../../kube/client/object.ts';
+import { controllerOf, type KubeObject, type ManagedFieldsEntry } from '../../kube/client/object.ts';
+import { fieldsOfEntries, includesField, type ManagedFields } from '../../kube/compare/managed-fields.ts';
 
 /**
  * Whether an object belongs to this deployment. The operator never changes or removes any other object.
@@ -69,4 +70,29 @@ const isOfIdentity = (reason: string) => reason === 'Conflict' || reason === 'Ta
 export function isOfEarlierResource(object: KubeObject, resource: ManagedDeployment): boolean {
   const owner = controllerOf(object);
   return owner !== undefined && owner.uid !== resource.metadata.uid;
+}
+
+/**
+ * Field managers that stand for no user and no other controller: Berth, the controllers of Kubernetes, the two names that
+ * the API server gives to fields without a known owner, and `kubectl rollout`, which copies a former template of Berth.
+ */
+const OWN_MANAGERS: ReadonlySet<string> = new Set([
+  ...Object.values(FIELD_MANAGERS),
+  'kube-controller-manager',
+  'before-first-apply',
+  'ancient-changes',
+  'kubectl-rollout',
+]);
+
+/** A label that Berth sets on every object. A manager that owns this label has copied the whole object, as a restore does. */
+const MARK_OF_COPIES = ['metadata', 'labels', LABELS.managedBy];
+
+/** The fields that field managers other than Berth's set, without fields of the status. */
+export function foreignFields(entries: readonly ManagedFieldsEntry[]): ManagedFields {
+  return fieldsOfEntries(
+    entries.filter(
+      ({ manager = '', fieldsV1 }) =>
+        !OWN_MANAGERS.has(manager) && !includesField((fieldsV1 ?? {}) as ManagedFields, MARK_OF_COPIES),
+    ),
+  );
 }

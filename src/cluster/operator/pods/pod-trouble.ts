@@ -2,6 +2,7 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 import { maskCredentials } from '../access/masking.ts';
 import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
 
@@ -42,13 +43,6 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
     )
     .sort((a, b) => compareText(b.metadata.creationTimestamp, a.metadata.creationTimestamp));
 }
-
-/**
- * Whether the pod has ended as a whole, for example after an eviction. No container of an ended pod runs or will run.
- * Kubernetes removes ended pods only when there are thousands, while replacements start.
- */
-export const hasEnded = ({ status }: ObservedPod): boolean =>
-  status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
 /**
  * Whether a pod was created from this template. A pod of the template has all labels of the template, including the

@@ -5,8 +5,8 @@ import { isTemplateInputsHash, templateInputsHash } from '../../../workloads/tem
 import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
+import { newestFirst } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
-import { newestFirst } from './newest-first.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';

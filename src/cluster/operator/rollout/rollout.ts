@@ -1,6 +1,6 @@
 import type { ComponentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { reasonOr } from '../../../domain/conditions/conditions.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
-import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { isVolumeInUse } from '../access/exclusive-volumes.ts';
 import type { Comparison } from '../decide/comparison.ts';

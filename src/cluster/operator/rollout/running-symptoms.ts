@@ -1,7 +1,13 @@
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
 import type { Observed } from '../observed.ts';
-import { isServiceLost, serviceState } from '../status/service-findings.ts';
-import { DATA_SERVICES, type DataService, isDataService, serviceTrouble } from '../status/service-trouble.ts';
+import {
+  DATA_SERVICES,
+  type DataService,
+  isDataService,
+  isServiceLost,
+  serviceState,
+  serviceTrouble,
+} from '../status/service-trouble.ts';
 import { reasonOfTrouble } from './judge-rollout.ts';
 import { type SeenSymptom, type TrackedSymptoms, trackSymptoms } from './symptom-records.ts';
 import { type RunningSymptom, runningSymptomsOf } from './symptoms.ts';

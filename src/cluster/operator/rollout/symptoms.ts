@@ -4,7 +4,6 @@ import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';
-import { endedLately, endedSince } from '../pods/ended-pods.ts';
 import {
   isOfTemplate,
   isReadyPod,
@@ -13,7 +12,7 @@ import {
   podsOfTemplate,
   troublesOf,
 } from '../pods/pod-trouble.ts';
-import { recentFailures } from '../pods/restarts.ts';
+import { endedLately, endedSince, recentFailures } from '../pods/recent-failures.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { shortened } from '../status/conditions.ts';
 import { componentsOf, type Target } from './target.ts';

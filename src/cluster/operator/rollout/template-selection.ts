@@ -7,7 +7,7 @@ import { markTemplates, storedTemplates } from '../../../workloads/stored-templa
 import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { imageToRun, withImage } from '../images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
-import { newestFirst } from './newest-first.ts';
+import { newestFirst } from '../observed.ts';
 
 /** Pod templates of a target. */
 export interface Templates {

@@ -7,7 +7,7 @@ import {
 import { credentialsCopyName, databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
-import { controllerOf, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
+import { controllerOf, hasEnded, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 import { refusedHold } from '../../kube/client/refused-deletion.ts';
 import { RESOURCES, resourceOf } from '../../kube/client/resources.ts';
 import { childKindOf } from '../kinds.ts';
@@ -115,7 +115,7 @@ async function podsThatUse(
 ): Promise<string[]> {
   const { items } = await client.list<PodFields>(RESOURCES.Pod, { namespace, signal });
   return items
-    .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
+    .filter((pod) => !hasEnded(pod))
     .filter(({ spec }) => spec?.volumes?.some((volume) => volume.persistentVolumeClaim?.claimName === claim))
     .map(({ metadata }) => metadata.name);
 }

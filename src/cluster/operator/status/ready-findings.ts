@@ -1,6 +1,6 @@
+import { reasonOr } from '../../../domain/conditions/conditions.ts';
 import { deletionMessage } from '../../../domain/deployment/deletion.ts';
 import { combinedHold } from '../../../domain/deployment/deletion-hold.ts';
-import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { safeChanges } from '../act/learn-responses.ts';
 import type { Decision } from '../decide/decide.ts';

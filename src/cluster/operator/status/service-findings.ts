@@ -1,5 +1,3 @@
-import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
-import { isHoldReason } from '../../../domain/deployment/deletion-hold.ts';
 import { databaseName } from '../../../workloads/names.ts';
 import { refusedServices } from '../access/service-spec-policy.ts';
 import { refusedResize, volumeRefusal } from '../decide/plan-volume.ts';
@@ -15,7 +13,7 @@ import {
 } from '../observe/data-services.ts';
 import type { Failure } from '../observe/failure.ts';
 import { liveChild, type Observed } from '../observed.ts';
-import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import { type Finding, no, yes } from './conditions.ts';
 import {
   claimFinalizers,
   leavingClaim,
@@ -23,7 +21,7 @@ import {
   serviceLeaving,
   volumeLoss,
 } from './deleted-services.ts';
-import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
+import { isServiceLost, SERVICE_REASONS, serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
 /** Input of the conditions DatabaseReady and CacheReady. The rules of both conditions are part of findings.ts. */
 export interface ServiceFacts {
@@ -144,11 +142,6 @@ function stopped({ off }: ServiceFacts, what: string): Finding | null {
   return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
 }
 
-const SERVICE_REASONS = {
-  database: { type: 'DatabaseReady', starting: 'DatabaseStarting', lost: 'DatabaseUnavailable' },
-  cache: { type: 'CacheReady', starting: 'CacheStarting', lost: 'CacheUnavailable' },
-} as const;
-
 /** States that a data service is not ready, and why. */
 function notReady(
   { observed, now }: ServiceFacts,
@@ -167,34 +160,6 @@ function notReady(
     (isLost ? lackOf(observed, service, state) : null);
   const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
   return no(isLost ? lost : starting, message);
-}
-
-/** State of a data service. */
-export function serviceState(observed: Observed, service: 'database' | 'cache'): ServiceState {
-  return service === 'database' ? databaseState(observed) : cacheState(observed);
-}
-
-/** Whether an unready data service was ready before and is not being changed. */
-export function isServiceLost(
-  observed: Observed,
-  service: 'database' | 'cache',
-  { updating }: ServiceState,
-): boolean {
-  return hasAnswered(observed, service) && !updating;
-}
-
-/** Whether the service was ready since its last start, read from the status. */
-function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
-  const { type, lost } = SERVICE_REASONS[service];
-  const before = conditionOf(resource, type);
-  if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
-    return false;
-  return isAnswering(before) || before.reason === lost || wasLeaving(before);
-}
-
-/** Whether the workload of the service was being deleted while its pod was still ready; see serviceLeaving. */
-function wasLeaving({ status, reason }: Condition): boolean {
-  return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
 }
 
 /** The reason when the service has no pod. */

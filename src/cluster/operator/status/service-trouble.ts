@@ -1,11 +1,14 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
 import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
+import { isHoldReason } from '../../../domain/deployment/deletion-hold.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
+import { cacheState, databaseState, type ServiceState } from '../observe/data-services.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import { troubleOf } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { reasonOfTrouble } from '../rollout/judge-rollout.ts';
 import { detailOf, failureSourceOf } from '../rollout/symptoms.ts';
+import { conditionOf } from './conditions.ts';
 
 export type DataService = 'database' | 'cache';
 export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
@@ -14,6 +17,12 @@ export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
 export function isDataService(component: string): component is DataService {
   return DATA_SERVICES.some((service) => service === component);
 }
+
+/** The condition of each data service, and its reasons before and after the service was ready. */
+export const SERVICE_REASONS = {
+  database: { type: 'DatabaseReady', starting: 'DatabaseStarting', lost: 'DatabaseUnavailable' },
+  cache: { type: 'CacheReady', starting: 'CacheStarting', lost: 'CacheUnavailable' },
+} as const;
 
 /** Why database or cache does not become ready. */
 export interface ServiceTrouble {
@@ -85,4 +94,32 @@ export function lackOfServices(
     reason: troubles.find(({ reason }) => reason !== null)?.reason ?? null,
     message: troubles.map(({ message }) => message).join('; '),
   };
+}
+
+/** State of a data service. */
+export function serviceState(observed: Observed, service: 'database' | 'cache'): ServiceState {
+  return service === 'database' ? databaseState(observed) : cacheState(observed);
+}
+
+/** Whether an unready data service was ready before and is not being changed. */
+export function isServiceLost(
+  observed: Observed,
+  service: 'database' | 'cache',
+  { updating }: ServiceState,
+): boolean {
+  return hasAnswered(observed, service) && !updating;
+}
+
+/** Whether the service was ready since its last start, read from the status. */
+function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
+  const { type, lost } = SERVICE_REASONS[service];
+  const before = conditionOf(resource, type);
+  if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
+    return false;
+  return isAnswering(before) || before.reason === lost || wasLeaving(before);
+}
+
+/** Whether the workload of the service was being deleted while its pod was still ready; see serviceLeaving. */
+function wasLeaving({ status, reason }: Condition): boolean {
+  return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
 }

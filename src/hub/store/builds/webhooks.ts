@@ -1,6 +1,6 @@
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { and, eq, getTableColumns, sql } from '../core/drizzle.ts';
+import { and, eq, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import { integrations } from '../core/schema.ts';
 import { type SecretBox, webhookContext } from '../secrets/secret-box.ts';
@@ -24,23 +24,30 @@ interface WebhookSecrets {
   readonly former?: { readonly secret: string; readonly until: string } | undefined;
 }
 
-const { id, tenantId, name, provider, webhookKeyId, webhookSealed } = getTableColumns(integrations);
-const COLUMNS = { id, tenantId, name, provider, webhookKeyId, webhookSealed };
+const COLUMNS = {
+  id: integrations.id,
+  tenantId: integrations.tenantId,
+  name: integrations.name,
+  provider: integrations.provider,
+  webhookKeyId: integrations.webhookKeyId,
+  webhookSealed: integrations.webhookSealed,
+};
 
 type SealedWebhook = Pick<typeof integrations.$inferSelect, keyof typeof COLUMNS>;
 
-const own = (tenant: string, integrationId: string) => and(eq(id, integrationId), eq(tenantId, tenant));
+const own = (tenantId: string, id: string) =>
+  and(eq(integrations.id, id), eq(integrations.tenantId, tenantId));
 
 /** Locks the integration. undefined: the tenant has no integration with this id. */
 async function lock(
   transaction: Transaction,
-  tenant: string,
-  integrationId: string,
+  tenantId: string,
+  id: string,
 ): Promise<SealedWebhook | undefined> {
   const [row] = await transaction.drizzle
     .select(COLUMNS)
     .from(integrations)
-    .where(own(tenant, integrationId))
+    .where(own(tenantId, id))
     .for('no key update');
   return row;
 }
@@ -61,7 +68,10 @@ export async function findWebhookTarget(
   integrationId: string,
   now: Date,
 ): Promise<WebhookTarget | null> {
-  const [row] = await reader.drizzle.select(COLUMNS).from(integrations).where(eq(id, integrationId));
+  const [row] = await reader.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(eq(integrations.id, integrationId));
   if (row === undefined) return null;
   const known = opened(box, row);
   const former = known?.former;

@@ -6,10 +6,27 @@ import { createRequire } from 'node:module';
  */
 const load = createRequire(import.meta.url);
 
-export const { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } = load(
-  'drizzle-orm',
-) as typeof import('drizzle-orm');
 export const {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  getTableName,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  ne,
+  not,
+  notLike,
+  or,
+  sql,
+} = load('drizzle-orm') as typeof import('drizzle-orm');
+export const {
+  alias,
   bigint,
   boolean,
   customType,
@@ -28,5 +45,6 @@ export const { migrate } = load(
   'drizzle-orm/node-postgres/migrator',
 ) as typeof import('drizzle-orm/node-postgres/migrator');
 export const { DrizzleQueryError } = load('drizzle-orm/errors') as typeof import('drizzle-orm/errors');
+export type { SQL } from 'drizzle-orm';
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-export type { PgTable } from 'drizzle-orm/pg-core';
+export type { PgColumn, PgTable } from 'drizzle-orm/pg-core';

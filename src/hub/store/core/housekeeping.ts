@@ -1,10 +1,19 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import { pruneBuildLogs } from '../builds/build-logs.ts';
-import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { renewBuildCredentials } from '../secrets/build-credentials.ts';
+import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import type { Scope, Transaction } from './database.ts';
+import { alias, and, type PgTable, sql } from './drizzle.ts';
+import {
+  deployments,
+  idempotencyKeys,
+  logRequests,
+  secretSets,
+  tombstones,
+  webhookDeliveries,
+} from './schema.ts';
 
 /** One part of the hourly housekeeping. */
 export interface Chore {
@@ -21,29 +30,15 @@ const NEVER_STARTS = `(r.status = 'QUEUED' AND ${NEVER_HANDED_OUT})`;
 
 /**
  * Selects secrets (`s`) of a deployment (`d`) that no revision needs. Secrets are needed by revisions that may run, by
- * the desired revision (even if many later builds have failed), and by the newest $1 revisions. A new set may belong to
- * a change that is not committed yet, so it is kept.
+ * the desired revision (even if many later builds have failed), and by the newest `kept` revisions. A new set may
+ * belong to a change that is not committed yet, so it is kept.
  */
-const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
+const prunable = (kept: number) => sql`s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id
+  AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
-    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${DESIRED_REVISION}
-      OR r.status <> ALL($2::text[]) AND NOT ${NEVER_STARTS}
-      OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $1))`;
-
-/** Numbers have no gaps, so the highest number is the count. Locked deployments are skipped. */
-const LOCK_PRUNABLE = `
-SELECT d.id FROM deployments d
-WHERE d.id IN (SELECT deployment_id FROM revisions WHERE number > $1)
-  AND EXISTS (SELECT 1 FROM secret_sets s WHERE ${PRUNABLE})
-ORDER BY d.id LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED`;
-
-/**
- * A separate statement is used, so that it sees changes that were committed before the lock, such as a rollback to an
- * old revision.
- */
-const PRUNE = `
-DELETE FROM secret_sets WHERE id IN (
-  SELECT s.id FROM secret_sets s, deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE} LIMIT $4)`;
+    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${sql.raw(DESIRED_REVISION)}
+      OR r.status <> ALL(${sql.param(TERMINAL_STATUSES)}::text[]) AND NOT ${sql.raw(NEVER_STARTS)}
+      OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - ${kept}::int))`;
 
 const DEPLOYMENTS_AT_ONCE = 200;
 /** Maximum number of secret sets that one statement deletes. */
@@ -55,14 +50,30 @@ const SETS_AT_ONCE = 1_000;
  * @returns the number of deployments whose secrets were removed; 0: no secrets are left to remove
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
-  const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [
-    kept,
-    TERMINAL_STATUSES,
-    DEPLOYMENTS_AT_ONCE,
-  ]);
-  const ids = rows.map(({ id }) => id);
-  if (ids.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, ids, SETS_AT_ONCE]);
-  return rows.length;
+  const { drizzle } = transaction;
+  const d = alias(deployments, 'd');
+  // Numbers have no gaps, so the highest number is the count. Locked deployments are skipped.
+  const locked = await drizzle
+    .select({ id: d.id })
+    .from(d)
+    .where(
+      and(
+        sql`${d.id} IN (SELECT deployment_id FROM revisions WHERE number > ${kept})`,
+        sql`EXISTS (SELECT 1 FROM secret_sets s WHERE ${prunable(kept)})`,
+      ),
+    )
+    .orderBy(d.id)
+    .limit(DEPLOYMENTS_AT_ONCE)
+    .for('no key update', { of: d, skipLocked: true });
+  if (locked.length === 0) return 0;
+  // A separate statement is used, so that it sees changes that were committed before the lock, such as a rollback to an
+  // old revision.
+  const ids = locked.map(({ id }) => id);
+  await drizzle.delete(secretSets).where(
+    sql`${secretSets.id} IN (SELECT s.id FROM secret_sets s, deployments d
+      WHERE d.id = ANY(${sql.param(ids)}::uuid[]) AND ${prunable(kept)} LIMIT ${SETS_AT_ONCE})`,
+  );
+  return locked.length;
 }
 
 /**
@@ -72,13 +83,16 @@ export async function pruneSecrets(transaction: Transaction, kept: number): Prom
 const REMOVED_AT_ONCE = 500;
 
 /** Locked rows are skipped. The next portion or the next hour removes the skipped rows. */
-const removal = (what: string, table: string, expired: string): Chore => {
-  const text = `
-DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
-  SELECT t.ctid FROM ${table} t WHERE ${expired} LIMIT ${REMOVED_AT_ONCE} FOR UPDATE OF t SKIP LOCKED))
-RETURNING 1`;
-  return { what, portion: async (transaction) => (await transaction.query(text)).length };
-};
+const removal = (what: string, table: PgTable, expired: string): Chore => ({
+  what,
+  portion: async ({ drizzle }) => {
+    const removed = await drizzle.delete(table).where(
+      sql`ctid = ANY(ARRAY(SELECT t.ctid FROM ${table} t WHERE ${sql.raw(expired)}
+        LIMIT ${REMOVED_AT_ONCE} FOR UPDATE OF t SKIP LOCKED))`,
+    );
+    return removed.rowCount ?? 0;
+  },
+});
 
 /** Ids of deliveries are kept for some days, because git hosts repeat deliveries for days. */
 const OLD_ID = `t.received_at < now() - interval '7 days' AND t.delivery_id NOT LIKE 'sha256:%'`;
@@ -96,11 +110,11 @@ const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_w
 
 /** The chores that remove expired rows. */
 export const EXPIRED: readonly Chore[] = [
-  removal('stored responses for Idempotency-Keys', 'idempotency_keys', 't.expires_at <= now()'),
-  removal('deliveries of webhooks', 'webhook_deliveries', OLD_ID),
-  removal('hashes of deliveries', 'webhook_deliveries', OLD_HASH),
-  removal('tombstones', 'tombstones', OLD_TOMBSTONE),
-  removal('log requests of disconnected readers', 'log_requests', 't.expires_at < now()'),
+  removal('stored responses for Idempotency-Keys', idempotencyKeys, 't.expires_at <= now()'),
+  removal('deliveries of webhooks', webhookDeliveries, OLD_ID),
+  removal('hashes of deliveries', webhookDeliveries, OLD_HASH),
+  removal('tombstones', tombstones, OLD_TOMBSTONE),
+  removal('log requests of disconnected readers', logRequests, 't.expires_at < now()'),
 ];
 
 /** All chores. `keptSecrets`: the number of newest revisions of a deployment whose secrets are kept. */

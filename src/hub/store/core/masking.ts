@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formsOf, masker } from '../../../domain/redaction/known-secrets.ts';
+import { MAX_PATTERN_CHARACTERS, masker, patternsOf } from '../../../domain/redaction/known-secrets.ts';
 import { openSecrets, type SecretBox } from '../secrets/secret-box.ts';
 import { SecretBoxError } from './errors.ts';
 import type { SealedSecrets } from './records.ts';
@@ -9,8 +9,9 @@ import type { SealedSecrets } from './records.ts';
 const WITHHELD =
   'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this text contains a secret';
 const WITHHELD_LONG =
-  'withheld: the deployment has too many secrets, or the comparison with this text takes too long, so it is not ' +
-  'known whether this text contains a secret; next: use fewer or shorter secrets';
+  `withheld: the secrets of the deployment, in all forms in which programs print them, have more than ` +
+  `${MAX_PATTERN_CHARACTERS} characters, so it is not known whether this text contains a secret; next: use fewer or ` +
+  'shorter secrets';
 
 /**
  * Returns the function that masks these secrets in a text. @param more additional values to mask, loaded with the sets
@@ -22,8 +23,7 @@ export function masking(
 ): (text: string) => string {
   try {
     const values = sets.flatMap((set) => openSecrets(box, set).map(({ value }) => value));
-    const mask = masker(formsOf([...values, ...more()]));
-    return (text) => mask(text) ?? WITHHELD_LONG;
+    return masker(patternsOf([...values, ...more()])) ?? (() => WITHHELD_LONG);
   } catch (error) {
     if (!(error instanceof SecretBoxError)) throw error;
     return () => WITHHELD;

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
-import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
-import { OUTBOX_CHANNEL } from '../tenancy/outbox.ts';
+import { OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 
 export interface NotificationOptions {

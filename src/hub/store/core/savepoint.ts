@@ -1,8 +1,9 @@
 import type { Transaction } from './database.ts';
+import { translateError } from './errors.ts';
 
 /**
  * Runs a part of a transaction that may fail without failing the rest. After a failure, the writes of this part are
- * rolled back, and the error is thrown. Calls must not be nested.
+ * rolled back, and the error is thrown as a StoreError. Calls must not be nested.
  */
 export async function inSavepoint<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
   await transaction.query('SAVEPOINT part');
@@ -12,6 +13,6 @@ export async function inSavepoint<T>(transaction: Transaction, work: () => Promi
     return value;
   } catch (error) {
     await transaction.query('ROLLBACK TO SAVEPOINT part');
-    throw error;
+    throw translateError(error);
   }
 }

@@ -61,6 +61,9 @@ export const valuesOf = <Parameters extends object>(
   values: Parameters,
 ): unknown[] => parameters.map((name) => values[name]);
 
+/** A row of the result of a statement. */
+export type ResultRow<Declared> = Declared extends Statement<infer _, infer Row> ? Row : never;
+
 /** A row with these columns of a table, under the names of the schema. */
 export type Columns<Table extends PgTable, Names extends keyof Table['$inferSelect']> = Pick<
   Table['$inferSelect'],

@@ -1,9 +1,12 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
+import { and, eq, inArray, isNotNull, or, sql } from '../core/drizzle.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { WORK_CHANNEL } from './deployment-write.ts';
+import type { DeploymentRecord } from '../core/records.ts';
+import { deployments } from '../core/schema.ts';
+import { keepWorkloadsStatement } from '../sql/deployments/keep-workloads.ts';
+import { requestDeletionsStatement } from '../sql/deployments/request-deletions.ts';
 import { reserveHosts } from './host-reservations.ts';
-import { HISTORY_STATUS } from './status.ts';
 
 /**
  * The first part of a deletion, which is the request. The name is then available. Within the grace period, only pods
@@ -15,77 +18,65 @@ import { HISTORY_STATUS } from './status.ts';
  * until its own deletion.
  */
 
-/**
- * Whether the deletion can be cancelled, or changed to keep the workloads. The condition uses the clock instead of the
- * start of the transaction, because the purge may be handed out while the transaction waits for the row.
- */
-export const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
+const own = (tenantId: string, deploymentIds: readonly string[]) =>
+  and(eq(deployments.tenantId, tenantId), inArray(deployments.id, deploymentIds));
+
+/** Deployments of the same tracing projects as these deployments. */
+const sharesProject = (transaction: Transaction, tenantId: string, deploymentIds: readonly string[]) =>
+  inArray(
+    deployments.tracingProjectId,
+    transaction.drizzle
+      .select({ tracingProjectId: deployments.tracingProjectId })
+      .from(deployments)
+      .where(own(tenantId, deploymentIds)),
+  );
 
 /**
- * The rows are locked in the order of their ids, as in all code that locks several deployments. The rows include
- * deployments that are being deleted and share a tracing project.
+ * Locks the rows in the order of their ids, as in all code that locks several deployments. The rows include deployments
+ * that are being deleted and share a tracing project.
  */
-const LOCK = `
-SELECT id, generation, delete_requested_at IS NOT NULL AS deleting FROM deployments
-WHERE tenant_id = $1 AND (id = ANY($2::uuid[]) OR delete_requested_at IS NOT NULL)
-  AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))
-ORDER BY id FOR UPDATE`;
+const lock = (transaction: Transaction, tenantId: string, deploymentIds: readonly string[]) =>
+  transaction.drizzle
+    .select({
+      id: deployments.id,
+      generation: deployments.generation,
+      deleting: sql<boolean>`${deployments.deleteRequestedAt} IS NOT NULL`,
+    })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.tenantId, tenantId),
+        or(inArray(deployments.id, deploymentIds), isNotNull(deployments.deleteRequestedAt)),
+        sharesProject(transaction, tenantId, deploymentIds),
+      ),
+    )
+    .orderBy(deployments.id)
+    .for('update');
 
-const REQUEST = `
-WITH former AS (
-  SELECT d.id AS former_id, ${HISTORY_STATUS} AS former_status
-  FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = ANY($2::uuid[]) AND d.tenant_id = $1
-), d AS (
-  UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = $4, generation = generation + 1,
-    next_poll_at = NULL, keep_workloads = $9,
-    purge_after = now() + make_interval(secs => $5::float8), next_attempt_at = now(), attempts = 0, updated_at = now()
-  FROM former
-  WHERE id = former_id AND tenant_id = $1 AND delete_requested_at IS NULL
-  RETURNING id, tenant_id, listener_id, name, tracing_project_id, purge_after, former_status
-), leaving AS (
-  UPDATE deployments o SET delete_tracing_project = $4 FROM d
-  WHERE o.tenant_id = $1 AND o.tracing_project_id = d.tracing_project_id AND o.delete_requested_at IS NOT NULL
-), event AS (
-  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
-  SELECT e.id, d.tenant_id, d.id, $6::text, $7::uuid, $8::text, 'DeletionRequested',
-    'Deletion of ' || d.name || ' was requested.',
-    jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after,
-      'keep_workloads', $9::boolean, 'from', d.former_status, 'to', 'AWAITING_DELETE')
-  FROM d JOIN unnest($2::uuid[], $3::uuid[]) AS e(deployment_id, id) ON e.deployment_id = d.id
-)
-SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM d GROUP BY listener_id`;
-
-const REPEAT = `
-UPDATE deployments SET delete_tracing_project = true
-WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL AND NOT delete_tracing_project
-  AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))
-RETURNING id, name`;
-
-/**
- * Keeps the workloads of a deployment in its grace period, at once. After the grace period, the purge may be in
- * progress, so the request is rejected unless the workloads are already kept.
- */
-const KEEP = `
-WITH kept AS (
-  UPDATE deployments SET keep_workloads = true, purge_after = now(), next_attempt_at = now()
-  WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND ${WITHIN_GRACE} AND NOT keep_workloads
-  RETURNING id, name
-)
-SELECT id, name, true AS kept FROM kept
-UNION ALL
-SELECT id, name, false FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
-  AND id NOT IN (SELECT id FROM kept)`;
-
-interface RepeatedDeletion {
-  id: string;
-  name: string;
-}
+/** Adds the deletion of the tracing projects to earlier requests. @returns the changed deployments */
+const requestProjectDeletion = (
+  transaction: Transaction,
+  tenantId: string,
+  deploymentIds: readonly string[],
+) =>
+  transaction.drizzle
+    .update(deployments)
+    .set({ deleteTracingProject: true })
+    .where(
+      and(
+        eq(deployments.tenantId, tenantId),
+        isNotNull(deployments.deleteRequestedAt),
+        eq(deployments.deleteTracingProject, false),
+        sharesProject(transaction, tenantId, deploymentIds),
+      ),
+    )
+    .returning({ id: deployments.id, name: deployments.name });
 
 /** Records who changed an earlier deletion request, and how. */
 function recordRepeated(
   transaction: Transaction,
   tenantId: string,
-  changed: readonly RepeatedDeletion[],
+  changed: readonly Pick<DeploymentRecord, 'id' | 'name'>[],
   actor: Actor,
   details: { keep_workloads: true } | { delete_tracing_project: true },
 ): Promise<void> {
@@ -142,10 +133,7 @@ export async function requestDeletions(
   deploymentIds: readonly string[],
   request: DeletionRequest,
 ): Promise<Map<string, DeletionOutcome>> {
-  const rows = await transaction.query<{ id: string; generation: number; deleting: boolean }>(LOCK, [
-    tenantId,
-    deploymentIds,
-  ]);
+  const rows = deploymentIds.length === 0 ? [] : await lock(transaction, tenantId, deploymentIds);
   const locked = new Map(rows.map((row) => [row.id, row]));
   const outcomes = new Map(
     deploymentIds.map((id): [string, DeletionOutcome] => {
@@ -161,30 +149,27 @@ export async function requestDeletions(
   const graceSeconds = keepWorkloads ? 0 : (request.graceSeconds ?? 0);
   const requested = of('requested');
   if (requested.length > 0) {
-    const { actorKind, actorId, actorName } = actorColumns(request.actor);
-    await transaction.query(REQUEST, [
+    await transaction.run(requestDeletionsStatement, {
       tenantId,
-      requested,
-      requested.map(() => uuidv7()),
+      deploymentIds: requested,
+      eventIds: requested.map(() => uuidv7()),
       deleteTracingProject,
       graceSeconds,
-      actorKind,
-      actorId,
-      actorName,
       keepWorkloads,
-    ]);
+      ...actorColumns(request.actor),
+    });
   }
   if (requested.length > 0) await reserveHosts(transaction, tenantId, requested);
   const already = of('already');
   if (keepWorkloads && already.length > 0) {
-    const rows = await transaction.query<RepeatedDeletion & { kept: boolean }>(KEEP, [tenantId, already]);
+    const rows = await transaction.run(keepWorkloadsStatement, { tenantId, deploymentIds: already });
     const [kept, purged] = [rows.filter((row) => row.kept), rows.filter((row) => !row.kept)];
     await recordRepeated(transaction, tenantId, kept, request.actor, { keep_workloads: true });
     const lost = new Set(purged.map(({ id }) => id));
     for (const id of already) if (lost.has(id.toLowerCase())) outcomes.set(id, 'too_late');
   }
   if (deleteTracingProject && already.length > 0) {
-    const rows = await transaction.query<RepeatedDeletion>(REPEAT, [tenantId, already]);
+    const rows = await requestProjectDeletion(transaction, tenantId, already);
     const asked = new Set(already.map((id) => id.toLowerCase()));
     const changed = rows.filter(({ id }) => asked.has(id));
     await recordRepeated(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });

@@ -1,42 +1,16 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
+import { alias, and, eq, isNotNull, sql } from '../core/drizzle.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
-import { PURGED_ENVIRONMENTS } from '../sql/fragments/desired-revision.ts';
+import { deployments } from '../core/schema.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
+import { forgetKeptWorkloadsStatement } from '../sql/deployments/forget-kept-workloads.ts';
+import { removeDeploymentStatement } from '../sql/deployments/remove-deployment.ts';
 import { deleteUnusedTracingProject } from '../tenancy/tracing-projects.ts';
 import { requestDeletion } from './deployment-delete.ts';
-import { WORK_CHANNEL } from './deployment-write.ts';
-import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './host-reservations.ts';
+import { freeKeptHosts } from './host-reservations.ts';
 
 /** The second part of a deletion, which removes the record and leaves a tombstone. */
-
-const REMOVE = `
-WITH d AS (
-  DELETE FROM deployments WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL
-  RETURNING id, tenant_id, listener_id, name, app_name, namespace, generation, tracing_project_id, delete_tracing_project,
-    keep_workloads, keep_workloads AND $11::boolean AS stays
-), tombstone AS (
-  INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due, keep_workloads, kept_workloads)
-  SELECT id, tenant_id, listener_id, name, app_name, namespace, generation,
-    ARRAY(${PURGED_ENVIRONMENTS}),
-    $9::boolean, keep_workloads, stays
-  FROM d
-), cleaning AS (
-  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole)
-  SELECT id, tenant_id, app_name, true FROM d WHERE NOT stays
-  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
-), kept AS (${KEEP_HOSTS}
-  WHERE d.stays ${KEPT_AGAIN} RETURNING host
-), event AS (
-  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
-  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text,
-    format(CASE WHEN stays THEN $10::text ELSE $8::text END, name),
-    '{"from": "AWAITING_DELETE", "to": null}' || coalesce((SELECT jsonb_build_object('kept_hosts', jsonb_agg(host)) FROM kept HAVING count(*) > 0), '{}')
-  FROM d
-)
-SELECT tracing_project_id, delete_tracing_project,
-  CASE WHEN $9::boolean THEN pg_notify('${WORK_CHANNEL}', listener_id::text) END
-FROM d`;
 
 /** Why a record is removed. */
 interface Ending {
@@ -81,16 +55,19 @@ async function remove(
   tenantId: string,
   deploymentId: string,
   actor: Actor,
-  { reason, message, due, ran }: Ending,
+  ending: Ending,
 ): Promise<boolean> {
-  const { actorKind, actorId, actorName } = actorColumns(actor);
-  const [removed] = await transaction.query<{ tracing_project_id: string; delete_tracing_project: boolean }>(
-    REMOVE,
-    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due, LEFT, ran],
-  );
+  const [removed] = await transaction.run(removeDeploymentStatement, {
+    ...ending,
+    ...actorColumns(actor),
+    tenantId,
+    deploymentId,
+    eventId: uuidv7(),
+    keptMessage: LEFT,
+  });
   if (removed === undefined) return false;
-  if (removed.delete_tracing_project) {
-    await deleteUnusedTracingProject(transaction, tenantId, removed.tracing_project_id, actor);
+  if (removed.deleteTracingProject) {
+    await deleteUnusedTracingProject(transaction, tenantId, removed.tracingProjectId, actor);
   }
   return true;
 }
@@ -110,12 +87,7 @@ export function removeRecord(
   return remove(transaction, tenantId, deploymentId, actor, CLEAN);
 }
 
-/** A row that a hand-out in progress has locked is skipped. */
-const NEVER_STARTED = `
-SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
-WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
-  AND ${NEVER_HANDED_OUT} AND d.attempts = 0
-ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
+const REMOVED_AT_ONCE = 50;
 
 /**
  * Completes the deletions of deployments that were never handed out, after their grace period. A listener that never
@@ -124,7 +96,23 @@ ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
  * @returns the number of completed deletions
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
-  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_STARTED);
+  const d = alias(deployments, 'd');
+  const rows = await transaction.drizzle
+    .select({ id: d.id, tenantId: d.tenantId })
+    .from(d)
+    .where(
+      and(
+        isNotNull(d.deleteRequestedAt),
+        sql`coalesce(${d.purgeAfter} <= now(), true)`,
+        eq(d.acknowledgedGeneration, 0),
+        sql.raw(NEVER_HANDED_OUT),
+        eq(d.attempts, 0),
+      ),
+    )
+    .orderBy(d.id)
+    .limit(REMOVED_AT_ONCE)
+    // A row that a hand-out in progress has locked is skipped.
+    .for('update', { skipLocked: true });
   for (const { id, tenantId } of rows)
     await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
   return rows.length;
@@ -147,27 +135,13 @@ export async function forgetDeployment(
   return remove(transaction, tenantId, deploymentId, request.actor, FORGOTTEN);
 }
 
-/**
- * The images of the deployment are removed from the platform's registry, because no cluster may pull them any more.
- * Running workloads are not changed.
- */
-const FORGET_KEPT = `
-WITH t AS (
-  UPDATE tombstones SET kept_workloads = false, purged_at = now()
-  WHERE tenant_id = $1 AND id = $2 AND kept_workloads RETURNING id, tenant_id, app_name
-), cleaning AS (
-  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole) SELECT id, tenant_id, app_name, true FROM t
-  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
-)
-SELECT id FROM t`;
-
 async function forgetKept(
   transaction: Transaction,
   tenantId: string,
   deploymentId: string,
   actor: Actor,
 ): Promise<boolean> {
-  const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
+  const left = await transaction.run(forgetKeptWorkloadsStatement, { tenantId, deploymentId });
   const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
   if (left.length === 0 && hosts.length === 0) return false;
   const freed =

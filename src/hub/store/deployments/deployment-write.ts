@@ -9,9 +9,6 @@ import type { TailParameters } from '../sql/deployments/write-tail.ts';
 
 /** Code that the statements of POST and of changes share, which write a desired state. */
 
-/** Notification channel for new work. The payload is the listener's id. */
-export const WORK_CHANNEL = 'berth_work';
-
 /** Host of custom_url in lower case; null: the deployment has no custom_url. */
 export function routeHost(sourceConfig: SourceConfig): string | null {
   return sourceConfig.custom_url !== null && URL.canParse(sourceConfig.custom_url)

@@ -2,20 +2,15 @@ import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts
 import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../core/database.ts';
 import type { FactsChange } from '../listeners/listener-report-rows.ts';
-import { DESIRED_REVISION, KEPT_REVISIONS, leavesEnvironment } from '../sql/fragments/desired-revision.ts';
-import { requeueWhere } from '../listeners/requeue-work.ts';
+import { recordRemovedEnvironmentsStatement } from '../sql/deployments/record-removed-environments.ts';
+import { requeueLeftoversStatement } from '../sql/deployments/requeue-leftovers.ts';
+import { KEPT_REVISIONS } from '../sql/fragments/desired-revision.ts';
 
 /**
  * Finds environments (Secrets, one per revision) that are left over in the cluster. The listener may not list Secrets,
  * so the record tracks whether each environment may exist. Work items name an environment that is no longer needed
  * until a listener confirms its removal. After the confirmation, the environment causes no calls and no writes.
  */
-
-/** Also filters by id; see HANDED_OUT in listener-work.ts. */
-const NOTE_GONE = `
-UPDATE revisions r SET environment_gone = true
-FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
-WHERE r.deployment_id = gone.id AND r.deployment_id = ANY($2::uuid[]) AND r.number = gone.number AND NOT r.environment_gone`;
 
 /** Records the environments that the listener has removed. The rows of the deployments are locked. */
 export async function recordRemovedEnvironments(
@@ -29,11 +24,11 @@ export async function recordRemovedEnvironments(
       : [],
   );
   if (gone.length === 0) return;
-  await transaction.query(NOTE_GONE, [JSON.stringify(gone), gone.map(({ id }) => id)]);
+  await transaction.run(recordRemovedEnvironmentsStatement, {
+    removed: JSON.stringify(gone),
+    deploymentIds: gone.map(({ id }) => id),
+  });
 }
-
-const WITH_LEFTOVERS = requeueWhere(`d.id = ANY($1::uuid[]) AND EXISTS (
-  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${DESIRED_REVISION} AND ${leavesEnvironment('w.number')})`);
 
 /**
  * Whether a revision can be old enough. Each revision has incremented the generation, so with fewer generations, no
@@ -54,5 +49,5 @@ export async function requeueLeftovers(
 ): Promise<void> {
   const ended = changes.filter((change) => mayLeave(change) && isEnded(change));
   const ids = ended.map(({ deployment }) => deployment.id);
-  if (ids.length > 0) await transaction.query(WITH_LEFTOVERS, [ids]);
+  if (ids.length > 0) await transaction.run(requeueLeftoversStatement, { deploymentIds: ids });
 }

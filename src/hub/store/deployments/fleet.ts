@@ -5,8 +5,13 @@ import {
   type ListenerStatus,
 } from '../../../domain/revision/states.ts';
 import type { Reader } from '../core/database.ts';
-import { pollDue } from '../sql/fragments/branch-polls.ts';
-import { DEPLOYMENT_STATUS } from './status.ts';
+import type { ResultRow } from '../core/statement.ts';
+import { countDeploymentsStatement } from '../sql/fleet/count-deployments.ts';
+import { countRolledStatement } from '../sql/fleet/count-rolled.ts';
+import { listenerPulsesStatement } from '../sql/fleet/listener-pulses.ts';
+import { LISTENER_OWNERS, type ListenerOwner } from '../sql/fragments/listener-owner.ts';
+
+export { LISTENER_OWNERS, type ListenerOwner };
 
 /** Reads totals over all tenants, for metrics. Three statements read one table each. */
 
@@ -27,10 +32,6 @@ export interface ListenerPulse {
    */
   readonly leaseSeconds: number | null;
 }
-
-/** Kinds of owners of listeners. */
-export const LISTENER_OWNERS = ['platform', 'tenant'] as const;
-export type ListenerOwner = (typeof LISTENER_OWNERS)[number];
 
 export interface ListenerCount {
   readonly owner: ListenerOwner;
@@ -72,60 +73,10 @@ export interface Fleet {
 
 const MAX_LISTENERS = 50;
 
-const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
-const POLL_DUE = pollDue('$1');
-const OWNER = `CASE WHEN l.tenant_id IS NULL THEN 'platform' ELSE 'tenant' END`;
-const age = (column: string, condition: string) =>
-  `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
-
-/** One pass over the table, which returns one row per status and owner. */
-const DEPLOYMENTS = `
-SELECT ${DEPLOYMENT_STATUS} AS status, ${OWNER} AS owner, count(*)::int AS count,
-  count(*) FILTER (WHERE ${DUE})::int AS due, ${age('d.next_attempt_at', DUE)} AS "dueSeconds",
-  count(*) FILTER (WHERE d.observed_generation IS DISTINCT FROM d.generation)::int AS unreconciled,
-  count(*) FILTER (WHERE ${POLL_DUE})::int AS polls, ${age('d.next_poll_at', POLL_DUE)} AS "pollSeconds"
-FROM deployments d JOIN listeners l ON l.id = d.listener_id GROUP BY 1, 2`;
-
-interface StatusRow {
-  status: DeploymentStatus;
-  owner: ListenerOwner;
-  count: number;
-  due: number;
-  dueSeconds: number;
-  unreconciled: number;
-  polls: number;
-  pollSeconds: number;
-}
-
-const LISTENERS = `
-SELECT l.id, ${OWNER} AS owner,
-  CASE WHEN NOT l.ever_seen THEN 'NEVER_SEEN' WHEN NOT coalesce(l.lease_expires_at > now(), false) THEN 'LOST'
-    WHEN NOT l.cluster_reachable THEN 'CLUSTER_UNREACHABLE' ELSE 'CONNECTED' END AS status,
-  extract(epoch FROM now() - l.last_seen_at)::float8 AS "silentSeconds",
-  -- One that was given up ran out then.
-  extract(epoch FROM coalesce(l.lease_expires_at, l.last_seen_at) - now())::float8 AS "leaseSeconds"
-FROM listeners l ORDER BY "leaseSeconds", l.id`;
-
-/** Revision ids are ordered by time, so this is a range of the primary key. */
-const ROLLED = `
-WITH ended AS (
-  SELECT DISTINCT ON (r.deployment_id) r.tenant_id, r.status = 'DEPLOY_FAILED' AS failed FROM revisions r
-  WHERE r.id >= $1 AND r.status IN ('DEPLOYED', 'DEPLOY_FAILED') ORDER BY r.deployment_id, r.number DESC)
-SELECT count(*)::int AS deployments, count(*) FILTER (WHERE failed)::int AS "failedDeployments",
-  count(DISTINCT tenant_id)::int AS tenants, count(DISTINCT tenant_id) FILTER (WHERE failed)::int AS "failedTenants"
-FROM ended`;
-
 const ROLLED_MS = 3_600_000;
 
-interface RolledRow {
-  deployments: number;
-  failedDeployments: number;
-  tenants: number;
-  failedTenants: number;
-}
-
 async function readRolled(reader: Reader): Promise<Rolled> {
-  const [row] = await reader.query<RolledRow>(ROLLED, [uuidv7At(Date.now() - ROLLED_MS)]);
+  const [row] = await reader.run(countRolledStatement, { since: uuidv7At(Date.now() - ROLLED_MS) });
   const { deployments = 0, failedDeployments = 0, tenants = 0, failedTenants = 0 } = row ?? {};
   return {
     deployments: { deployed: deployments - failedDeployments, failed: failedDeployments },
@@ -133,12 +84,7 @@ async function readRolled(reader: Reader): Promise<Rolled> {
   };
 }
 
-interface ListenerRow extends ListenerPulse {
-  readonly owner: ListenerCount['owner'];
-  readonly status: ListenerStatus;
-}
-
-function counted(rows: readonly ListenerRow[]): ListenerCount[] {
+function counted(rows: readonly ResultRow<typeof listenerPulsesStatement>[]): ListenerCount[] {
   const groups = Map.groupBy(rows, ({ owner, status }) => `${owner} ${status}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -146,10 +92,10 @@ function counted(rows: readonly ListenerRow[]): ListenerCount[] {
   });
 }
 
-type Measure = (row: StatusRow) => number;
-const sum = (rows: readonly StatusRow[], value: Measure) =>
-  rows.reduce((total, row) => total + value(row), 0);
-const waiting = (rows: readonly StatusRow[], count: Measure, age: Measure): Waiting => ({
+type Counts = ResultRow<typeof countDeploymentsStatement>;
+type Measure = (row: Counts) => number;
+const sum = (rows: readonly Counts[], value: Measure) => rows.reduce((total, row) => total + value(row), 0);
+const waiting = (rows: readonly Counts[], count: Measure, age: Measure): Waiting => ({
   count: sum(rows, count),
   oldestSeconds: Math.max(0, ...rows.map(age)),
 });
@@ -163,8 +109,8 @@ export async function readFleet(
   reader: Reader,
   { soonOnly = false }: { readonly soonOnly?: boolean } = {},
 ): Promise<Fleet> {
-  const rows = await reader.query<StatusRow>(DEPLOYMENTS, [soonOnly]);
-  const listeners = await reader.query<ListenerRow>(LISTENERS);
+  const rows = await reader.run(countDeploymentsStatement, { soonOnly });
+  const listeners = await reader.run(listenerPulsesStatement, {});
   const due = (owner: ListenerOwner) =>
     waiting(
       rows.filter((row) => row.owner === owner),

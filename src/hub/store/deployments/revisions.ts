@@ -1,8 +1,10 @@
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
-import type { Revision, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import type { Revision } from '../../../domain/deployment/deployment.ts';
 import { type RevisionStatus, TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import type { Reader } from '../core/database.ts';
+import { alias, and, desc, eq, inArray, not, type SQL, sql } from '../core/drizzle.ts';
 import type { Page, SealedSecrets } from '../core/records.ts';
+import { deployments, listeners, revisions, secretSets } from '../core/schema.ts';
 import { REVISION_STATUS } from './status.ts';
 
 /**
@@ -18,64 +20,43 @@ export interface RevisionRecord extends Revision {
   build: RevisionBuild | null;
 }
 
-interface RevisionRow {
-  id: string;
-  tenant_id: string;
-  deployment_id: string;
-  number: number;
-  status: RevisionStatus;
-  reason: string | null;
-  message: string | null;
-  source_revision_config: SourceRevisionConfig;
-  resolved_image: string | null;
-  build: RevisionBuild | null;
-  created_at: Date;
-  updated_at: Date;
-  deployed_at: Date | null;
-  secrets_id: string | null;
-  key_id: string | null;
-  sealed: Buffer | null;
-}
+const r = alias(revisions, 'r');
+const d = alias(deployments, 'd');
+const l = alias(listeners, 'l');
+const s = alias(secretSets, 's');
+const STATUS = sql<RevisionStatus>`${sql.raw(REVISION_STATUS)}`;
 
-const SELECT = `
-SELECT r.id, r.tenant_id, r.deployment_id, r.number, ${REVISION_STATUS} AS status, r.reason, r.message,
-  r.source_revision_config, r.resolved_image, r.build, r.created_at, r.updated_at, r.deployed_at,
-  r.secrets_id, s.key_id, s.sealed
-FROM revisions r
-  JOIN deployments d ON d.id = r.deployment_id
-  JOIN listeners l ON l.id = d.listener_id
-  LEFT JOIN secret_sets s ON s.id = r.secrets_id
-WHERE r.tenant_id = $1 AND r.deployment_id = $2`;
-
-function toRecord(row: RevisionRow): RevisionRecord {
-  const {
-    secrets_id: secretsId,
-    key_id: keyId,
-    sealed,
-    tenant_id: tenantId,
-    deployment_id: deploymentId,
-  } = row;
-  return {
-    id: row.id,
-    tenantId,
-    deploymentId,
-    number: row.number,
-    status: row.status,
-    reason: row.reason,
-    message: row.message,
-    sourceRevisionConfig: row.source_revision_config,
-    resolvedImage: row.resolved_image,
-    build: row.build,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    deployedAt: row.deployed_at,
-    secretsId,
-    secrets:
-      secretsId === null || keyId === null || sealed === null
-        ? null
-        : { id: secretsId, tenantId, deploymentId, keyId, sealed },
-  };
-}
+/** Selects revisions of a deployment. REVISION_STATUS needs the aliases. */
+const select = (reader: Reader, tenantId: string, deploymentId: string, ...conditions: readonly SQL[]) =>
+  reader.drizzle
+    .select({
+      id: r.id,
+      tenantId: r.tenantId,
+      deploymentId: r.deploymentId,
+      number: r.number,
+      status: STATUS,
+      reason: r.reason,
+      message: r.message,
+      sourceRevisionConfig: r.sourceRevisionConfig,
+      resolvedImage: r.resolvedImage,
+      build: r.build,
+      createdAt: r.createdAt,
+      updatedAt: r.updatedAt,
+      deployedAt: r.deployedAt,
+      secretsId: r.secretsId,
+      secrets: {
+        id: s.id,
+        tenantId: s.tenantId,
+        deploymentId: s.deploymentId,
+        keyId: s.keyId,
+        sealed: s.sealed,
+      },
+    })
+    .from(r)
+    .innerJoin(d, eq(d.id, r.deploymentId))
+    .innerJoin(l, eq(l.id, d.listenerId))
+    .leftJoin(s, eq(s.id, r.secretsId))
+    .where(and(eq(r.tenantId, tenantId), eq(r.deploymentId, deploymentId), ...conditions));
 
 /** One revision of a deployment; null when the deployment has no revision with this id. */
 export async function findRevision(
@@ -84,12 +65,8 @@ export async function findRevision(
   deploymentId: string,
   revisionId: string,
 ): Promise<RevisionRecord | null> {
-  const [row] = await reader.query<RevisionRow>(`${SELECT} AND r.id = $3`, [
-    tenantId,
-    deploymentId,
-    revisionId,
-  ]);
-  return row === undefined ? null : toRecord(row);
+  const [revision] = await select(reader, tenantId, deploymentId, eq(r.id, revisionId));
+  return revision ?? null;
 }
 
 export interface RevisionFilter {
@@ -100,26 +77,20 @@ export interface RevisionFilter {
 }
 
 /** Revisions of a deployment, newest first. */
-export async function listRevisions(
+export function listRevisions(
   reader: Reader,
   tenantId: string,
   deploymentId: string,
   filter: RevisionFilter,
   page: Page,
 ): Promise<RevisionRecord[]> {
-  const values: unknown[] = [tenantId, deploymentId, page.limit, page.offset];
-  let conditions = '';
-  if (filter.statuses !== undefined) {
-    values.push(filter.statuses);
-    conditions += ` AND ${REVISION_STATUS} = ANY($${values.length}::text[])`;
-  }
-  if (filter.remoteReconciled !== undefined) {
-    values.push(TERMINAL_STATUSES);
-    conditions += ` AND (r.status = ANY($${values.length}::text[])) = ${filter.remoteReconciled}`;
-  }
-  const rows = await reader.query<RevisionRow>(
-    `${SELECT}${conditions} ORDER BY r.number DESC LIMIT $3 OFFSET $4`,
-    values,
-  );
-  return rows.map(toRecord);
+  const { statuses, remoteReconciled } = filter;
+  const conditions: SQL[] = [];
+  if (statuses !== undefined) conditions.push(inArray(STATUS, statuses));
+  const hasEnded = inArray(r.status, TERMINAL_STATUSES);
+  if (remoteReconciled !== undefined) conditions.push(remoteReconciled ? hasEnded : not(hasEnded));
+  return select(reader, tenantId, deploymentId, ...conditions)
+    .orderBy(desc(r.number))
+    .limit(page.limit)
+    .offset(page.offset);
 }

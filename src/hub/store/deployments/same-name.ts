@@ -1,7 +1,8 @@
 import { normalizedName, partSpellingsOf, SPACE_CHARACTERS } from '../../../domain/core/name.ts';
 import type { Reader } from '../core/database.ts';
-import { sql } from '../core/drizzle.ts';
+import { and, eq, getTableName, sql } from '../core/drizzle.ts';
 import { UniqueViolation } from '../core/errors.ts';
+import { integrations, listeners, tagKeys, tagValues, tenants } from '../core/schema.ts';
 
 /**
  * SQL of the normalized form of a stored name. This form is the form of normalizedName, without the trimming of spaces.
@@ -50,20 +51,16 @@ export const namedLike = (column: string, part: string) =>
   sql`EXISTS (SELECT FROM (SELECT ${sql.param(namePatterns(part))}::text[] AS patterns) AS wanted
     WHERE ${sql.raw(isNameLike(column, 'wanted.patterns'))})`;
 
-const find = (table: string, column: string, scope: string | null) =>
-  `SELECT id, ${column} AS name FROM ${table}
-   WHERE ${hasName(column, '$1')}${scope === null ? '' : ` AND ${scope} = $2`} ORDER BY id`;
-
-/** Statements that find rows with the same normalized name, by unique index. The tables are small for each owner. */
-const FIND = {
-  tenants_name: find('tenants', 'name', null),
-  listeners_compute_id: find('listeners', 'compute_id', 'tenant_id'),
-  integrations_name: find('integrations', 'name', 'tenant_id'),
-  tag_keys_key: find('tag_keys', 'key', 'tenant_id'),
-  tag_values_value: find('tag_values', 'value', 'tag_key_id'),
+/** The tables with unique names, by unique index: the column of the name, and of its scope. */
+const NAMED = {
+  tenants_name: { table: tenants, name: tenants.name, scope: null },
+  listeners_compute_id: { table: listeners, name: listeners.computeId, scope: listeners.tenantId },
+  integrations_name: { table: integrations, name: integrations.name, scope: integrations.tenantId },
+  tag_keys_key: { table: tagKeys, name: tagKeys.key, scope: tagKeys.tenantId },
+  tag_values_value: { table: tagValues, name: tagValues.value, scope: tagValues.tagKeyId },
 } as const;
 
-export type NameIndex = keyof typeof FIND;
+export type NameIndex = keyof typeof NAMED;
 
 /** Rows with the same normalized name, oldest first. @param owner the scope of the index */
 export function findSameName(
@@ -72,7 +69,17 @@ export function findSameName(
   owner: string | null,
   name: string,
 ): Promise<{ id: string; name: string }[]> {
-  return reader.query(FIND[index], [normalizedName(name), ...(owner === null ? [] : [owner])]);
+  const { table, name: column, scope } = NAMED[index];
+  return reader.drizzle
+    .select({ id: table.id, name: column })
+    .from(table)
+    .where(
+      and(
+        named(`${getTableName(table)}.${column.name}`, name),
+        scope && owner !== null ? eq(scope, owner) : undefined,
+      ),
+    )
+    .orderBy(table.id);
 }
 
 /**

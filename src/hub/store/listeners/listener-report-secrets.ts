@@ -1,5 +1,5 @@
 import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts';
-import { tellsOfFailure, withTexts } from '../../../domain/redaction/known-secrets.ts';
+import { describesFailure, withTexts } from '../../../domain/redaction/known-secrets.ts';
 import type { Transaction } from '../core/database.ts';
 import { inTurns, masking } from '../core/masking.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -18,7 +18,7 @@ export async function withoutSecrets(
   deployments: readonly ReportedDeployment[],
   reports: readonly ClusterReport[],
 ): Promise<ClusterReport[]> {
-  const failing = new Set(reports.filter(tellsOfFailure).map(({ deploymentId }) => deploymentId));
+  const failing = new Set(reports.filter(describesFailure).map(({ deploymentId }) => deploymentId));
   const revisionIds = deployments
     .filter(({ id }) => failing.has(id))
     .flatMap(({ facts }) => facts.revisions.map(({ id }) => id));
@@ -30,6 +30,6 @@ export async function withoutSecrets(
   const maskings = new Map(await inTurns(sets, ([id, ofOne]) => [id, masking(box, ofOne)] as const));
   return inTurns(reports, (report) => {
     const masked = maskings.get(report.deploymentId);
-    return masked !== undefined && tellsOfFailure(report) ? withTexts(report, masked) : report;
+    return masked !== undefined && describesFailure(report) ? withTexts(report, masked) : report;
   });
 }

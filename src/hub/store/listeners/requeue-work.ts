@@ -1,4 +1,4 @@
-import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
+import { WORK_CHANNEL } from '../core/channels.ts';
 
 /**
  * Requeues work items without a new desired state, because their content has changed (credentials, leftover

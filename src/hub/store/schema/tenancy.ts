@@ -1,4 +1,5 @@
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
+import type { Scope } from '../../../domain/core/api-key.ts';
 import type { TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
 import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from '../core/drizzle.ts';
 import { bytea } from './bytea.ts';
@@ -12,7 +13,7 @@ export const tenants = pgTable('tenants', {
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
 
-/** API keys. API keys. The key itself is shown once and never stored. */
+/** API keys. The key itself is shown once and never stored. */
 export const apiKeys = pgTable('api_keys', {
   id: uuid().primaryKey(),
   /** null: a key of the platform, which belongs to no tenant. */
@@ -22,7 +23,7 @@ export const apiKeys = pgTable('api_keys', {
   prefix: text().notNull(),
   /** SHA-256 of the key, hexadecimal. The key has 256 random bits, so a slow hash would not increase security. */
   hash: text().notNull().unique('api_keys_hash'),
-  scopes: text().array().notNull(),
+  scopes: text().array().$type<Scope[]>().notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   /** When the key expires; null: never. */
   expiresAt: timestamp('expires_at', { withTimezone: true }),

@@ -1,5 +1,7 @@
 import type { Reader, Transaction } from '../core/database.ts';
+import { and, count, eq, gt, isNotNull, ne, type PgColumn, sql } from '../core/drizzle.ts';
 import { SecretBoxError } from '../core/errors.ts';
+import { idempotencyKeys, integrations, secretSets } from '../core/schema.ts';
 import { integrationContext, type SecretBox, secretsContext, webhookContext } from './secret-box.ts';
 
 /**
@@ -8,7 +10,7 @@ import { integrationContext, type SecretBox, secretsContext, webhookContext } fr
  */
 
 /** A row with its encrypted value, and the context of this value. */
-interface SealedRow {
+interface SealedValue {
   id: string;
   tenantId: string;
   /** null: the value is not bound to a deployment. */
@@ -20,38 +22,38 @@ interface SealedRow {
 interface SealedTable {
   /** Name of the table, with the column if the table has several encrypted columns. */
   readonly name: string;
-  readonly table: string;
+  readonly table: typeof secretSets | typeof integrations;
   /** The columns with the key id and the encrypted value. Null: the row has no encrypted value. */
-  readonly keyId: string;
-  readonly sealed: string;
-  /** SQL of the id of the deployment. */
-  readonly deploymentId: string;
-  readonly context: (row: SealedRow) => string;
+  readonly keyId: PgColumn;
+  readonly sealed: PgColumn;
+  /** The column with the id of the deployment, if any. */
+  readonly deploymentId: PgColumn | null;
+  readonly context: (row: SealedValue) => string;
 }
 
 const TABLES: readonly SealedTable[] = [
   {
     name: 'secret_sets',
-    table: 'secret_sets',
-    keyId: 'key_id',
-    sealed: 'sealed',
-    deploymentId: 'deployment_id',
+    table: secretSets,
+    keyId: secretSets.keyId,
+    sealed: secretSets.sealed,
+    deploymentId: secretSets.deploymentId,
     context: ({ deploymentId, ...row }) => secretsContext({ ...row, deploymentId: deploymentId ?? '' }),
   },
   {
     name: 'integrations',
-    table: 'integrations',
-    keyId: 'key_id',
-    sealed: 'sealed',
-    deploymentId: 'NULL::uuid',
+    table: integrations,
+    keyId: integrations.keyId,
+    sealed: integrations.sealed,
+    deploymentId: null,
     context: integrationContext,
   },
   {
     name: 'integrations.webhook',
-    table: 'integrations',
-    keyId: 'webhook_key_id',
-    sealed: 'webhook_sealed',
-    deploymentId: 'NULL::uuid',
+    table: integrations,
+    keyId: integrations.webhookKeyId,
+    sealed: integrations.webhookSealed,
+    deploymentId: null,
     context: webhookContext,
   },
 ];
@@ -65,11 +67,17 @@ function tableOf(name: string): SealedTable {
   return table;
 }
 
-const columns = (table: SealedTable) =>
-  `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", ${table.keyId} AS "keyId", ${table.sealed} AS sealed`;
+/** The columns of a SealedValue. */
+const valueColumns = ({ table, keyId, sealed, deploymentId }: SealedTable) => ({
+  id: table.id,
+  tenantId: table.tenantId,
+  deploymentId: sql<string | null>`${deploymentId ?? sql`NULL::uuid`}`,
+  keyId: sql<string>`${keyId}`,
+  sealed: sql<Buffer>`${sealed}`,
+});
 
 /** The plaintext; null when the value cannot be decrypted. */
-function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | null {
+function opened(box: SecretBox, table: SealedTable, row: SealedValue): Buffer | null {
   try {
     return box.open(row.sealed, row.keyId, table.context(row));
   } catch (error) {
@@ -100,11 +108,13 @@ export async function resealBatch(
   { after, limit }: { after: string | null; limit: number },
 ): Promise<ResealedBatch> {
   const table = tableOf(tableName);
-  const rows = await transaction.query<SealedRow>(
-    `SELECT ${columns(table)} FROM ${table.table}
-     WHERE ${table.keyId} <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
-    [box.primaryKeyId, after, limit],
-  );
+  const rows = await transaction.drizzle
+    .select(valueColumns(table))
+    .from(table.table)
+    .where(and(ne(table.keyId, box.primaryKeyId), after === null ? undefined : gt(table.table.id, after)))
+    .orderBy(table.table.id)
+    .limit(limit)
+    .for('update', { skipLocked: true });
   const unreadable: string[] = [];
   for (const row of rows) {
     const plaintext = opened(box, table, row);
@@ -113,9 +123,9 @@ export async function resealBatch(
       continue;
     }
     const { keyId, sealed } = box.seal(plaintext, table.context(row));
-    await transaction.query(
-      `UPDATE ${table.table} SET ${table.keyId} = $2, ${table.sealed} = $3 WHERE id = $1`,
-      [row.id, keyId, sealed],
+    await transaction.drizzle.execute(
+      sql`UPDATE ${table.table} SET ${sql.identifier(table.keyId.name)} = ${keyId}, ${sql.identifier(table.sealed.name)} = ${sealed}
+        WHERE id = ${row.id}`,
     );
   }
   return {
@@ -132,15 +142,19 @@ export interface KeyUse {
   readonly rows: number;
 }
 
-const USES = TABLES.map(
-  ({ name, table, keyId }) =>
-    `SELECT '${name}' AS "table", ${keyId} AS "keyId", count(*)::int AS rows FROM ${table}
-     WHERE ${keyId} IS NOT NULL GROUP BY ${keyId}`,
-).join(' UNION ALL ');
-
 /** Counts the values per key. Reads the key id of every row. */
-export function keyUses(reader: Reader): Promise<KeyUse[]> {
-  return reader.query<KeyUse>(`SELECT * FROM (${USES}) AS uses ORDER BY "table", "keyId"`);
+export async function keyUses(reader: Reader): Promise<KeyUse[]> {
+  const uses: KeyUse[] = [];
+  for (const { name, table, keyId } of TABLES.toSorted((a, b) => a.name.localeCompare(b.name))) {
+    const counted = await reader.drizzle
+      .select({ keyId: sql<string>`${keyId}`, rows: count() })
+      .from(table)
+      .where(isNotNull(keyId))
+      .groupBy(keyId)
+      .orderBy(keyId);
+    uses.push(...counted.map((use) => ({ table: name, ...use })));
+  }
+  return uses;
 }
 
 /** Stored responses for Idempotency-Keys whose hash was created with another key than the primary key. */
@@ -151,16 +165,20 @@ export interface KeyedAnswers {
   readonly until: Date;
 }
 
-const ANSWERS = `
-SELECT split_part(fingerprint, ':', 1) AS "keyId", count(*)::int AS rows, max(expires_at) AS until
-FROM idempotency_keys WHERE expires_at > now() GROUP BY 1 HAVING split_part(fingerprint, ':', 1) <> $1 ORDER BY 1`;
-
 /**
  * Counts the stored responses of other keys. Stored responses cannot be hashed again, because the bodies are not
  * stored. Stored responses expire within a day.
  */
-export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
-  return reader.query<KeyedAnswers>(ANSWERS, [box.primaryKeyId]);
+export async function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
+  const keyId = sql<string>`split_part(${idempotencyKeys.fingerprint}, ':', 1)`;
+  const until = sql<Date>`max(${idempotencyKeys.expiresAt})`.mapWith(idempotencyKeys.expiresAt);
+  return await reader.drizzle
+    .select({ keyId, rows: count(), until })
+    .from(idempotencyKeys)
+    .where(gt(idempotencyKeys.expiresAt, sql`now()`))
+    .groupBy(keyId)
+    .having(ne(keyId, box.primaryKeyId))
+    .orderBy(keyId);
 }
 
 /** A key that rows name and that cannot decrypt them. */
@@ -176,18 +194,34 @@ export interface UnusableKey {
 /** Number of sampled rows, so that one corrupted row does not look like a wrong key. */
 const SAMPLE_ROWS = 5;
 
-/** Finds the few keys of many rows with one index lookup per key, and uses the newest rows of each key as a sample. */
-const sampleOf = (table: SealedTable) => `
-WITH RECURSIVE used(key_id) AS (
-  (SELECT min(${table.keyId}) FROM ${table.table})
-  UNION ALL
-  SELECT (SELECT min(t.${table.keyId}) FROM ${table.table} t WHERE t.${table.keyId} > used.key_id) FROM used WHERE used.key_id IS NOT NULL
-)
-SELECT sample.* FROM used CROSS JOIN LATERAL (
-  SELECT ${columns(table)} FROM ${table.table} WHERE ${table.keyId} = used.key_id LIMIT ${SAMPLE_ROWS}) AS sample`;
+/**
+ * Finds the few keys of many rows with one index lookup per key, and uses the newest rows of each key as a sample. Each
+ * step of the recursion finds the next key.
+ */
+async function sampleOf(reader: Reader, table: SealedTable): Promise<SealedValue[]> {
+  const keyId = sql.identifier(table.keyId.name);
+  const used = sql`WITH RECURSIVE used(key_id) AS (
+    (SELECT min(${keyId}) FROM ${table.table})
+    UNION ALL
+    SELECT (SELECT min(t.${keyId}) FROM ${table.table} t WHERE t.${keyId} > used.key_id) FROM used
+    WHERE used.key_id IS NOT NULL
+  ) SELECT key_id FROM used WHERE key_id IS NOT NULL`;
+  const keys = await reader.drizzle.execute<{ key_id: string }>(used);
+  const samples: SealedValue[] = [];
+  for (const { key_id: key } of keys.rows) {
+    samples.push(
+      ...(await reader.drizzle
+        .select(valueColumns(table))
+        .from(table.table)
+        .where(eq(table.keyId, key))
+        .limit(SAMPLE_ROWS)),
+    );
+  }
+  return samples;
+}
 
 async function unusableOf(reader: Reader, box: SecretBox, table: SealedTable): Promise<UnusableKey[]> {
-  const sample = Map.groupBy(await reader.query<SealedRow>(sampleOf(table)), ({ keyId }) => keyId);
+  const sample = Map.groupBy(await sampleOf(reader, table), ({ keyId }) => keyId);
   return [...sample].flatMap(([keyId, rows]): UnusableKey[] => {
     if (rows.some((row) => opened(box, table, row) !== null)) return [];
     return [{ table: table.name, keyId, problem: box.keyIds.has(keyId) ? 'wrong' : 'missing' }];

@@ -2,10 +2,11 @@ import { hash, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '../../../domain/core/api-key.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { and, desc, eq, isNull, lt, or, sql } from '../core/drizzle.ts';
+import { and, desc, eq, inArray, isNull, lt, notLike, or, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { apiKeys } from '../core/schema.ts';
+import { findApiKeyStatement } from '../sql/tenancy/find-api-key.ts';
 import { ensureTenant, type Tenant } from './tenants.ts';
 
 export { SCOPES, type Scope };
@@ -39,7 +40,7 @@ const COLUMNS = {
   tenantId: apiKeys.tenantId,
   name: apiKeys.name,
   prefix: apiKeys.prefix,
-  scopes: sql<Scope[]>`${apiKeys.scopes}`,
+  scopes: apiKeys.scopes,
   createdAt: apiKeys.createdAt,
   expiresAt: apiKeys.expiresAt,
   revokedAt: apiKeys.revokedAt,
@@ -104,29 +105,28 @@ export async function createApiKey(
 /** The prefix has enough characters to distinguish keys, but at most a quarter of a short key. */
 const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
 
-const FIND_BY_HASH = `
-SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "createdAt", expires_at AS "expiresAt",
-  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"
-FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
-
 /**
  * The key with this hash, unless it was revoked or has expired. Must run in the platform's scope, because the tenant is
  * not known yet.
  */
 export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
-  const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
+  const [apiKey] = await reader.run(findApiKeyStatement, { hash });
   return apiKey ?? null;
 }
-
-/** Selects keys whose prefix is not the prefix of a generated key, or whose name the configuration sets. */
-const OF_OTHER_FORM = `
-SELECT hash FROM api_keys WHERE revoked_at IS NULL
-  AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
 
 /** Hashes of all keys that a configuration has ever set. Configured keys may have any form. Platform scope. */
 export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
   const names = Object.values(CONFIGURED_KEY_NAMES);
-  const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);
+  const rows = await reader.drizzle
+    .select({ hash: apiKeys.hash })
+    .from(apiKeys)
+    .where(
+      and(
+        isNull(apiKeys.revokedAt),
+        // The prefix is not the prefix of a generated key, or the configuration sets the name.
+        or(notLike(apiKeys.prefix, 'berth\\_%'), inArray(apiKeys.name, names)),
+      ),
+    );
   return new Set(rows.map(({ hash }) => hash));
 }
 

@@ -1,6 +1,13 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import type { OutboxKind } from '../schema/history.ts';
+import { and, count, eq, sql } from '../core/drizzle.ts';
+import { events, outbox, tracingProjects } from '../core/schema.ts';
+import type { ResultRow } from '../core/statement.ts';
+import { claimMessagesStatement } from '../sql/tenancy/claim-messages.ts';
+import { deleteLateProjectStatement } from '../sql/tenancy/delete-late-project.ts';
+import { enqueueProjectsStatement } from '../sql/tenancy/enqueue-projects.ts';
+import { recordProjectDeletedStatement } from '../sql/tenancy/record-project-deleted.ts';
+import { resyncProjectsStatement } from '../sql/tenancy/resync-projects.ts';
 
 /**
  * Messages to the tracing backend. A project whose `backend_synced_at` is null is pending. This state is committed with
@@ -9,26 +16,15 @@ import type { OutboxKind } from '../schema/history.ts';
  * transaction that deletes the project (tracing-projects.ts), if the backend may know it.
  */
 
-/** Notification channel for new messages. */
-export const OUTBOX_CHANNEL = 'berth_outbox';
-
 /** A claimed message that must be sent now. */
-export interface OutboxMessage {
-  readonly id: string;
-  readonly tenantId: string;
-  /** null: the tenant is deleted. */
-  readonly tenantName: string | null;
-  readonly kind: OutboxKind;
-  readonly subjectId: string;
+export type OutboxMessage = Omit<ResultRow<typeof claimMessagesStatement>, 'payload'> & {
   readonly payload: {
     readonly name: string;
     readonly backend_id?: string | null;
     /** Whether an attempt got no response, so that the backend may still process it. */
     readonly unanswered?: boolean;
   };
-  /** Number of attempts, including the current attempt. The number shows whether the claim is still valid. */
-  readonly attempts: number;
-}
+};
 
 /** Pending messages. */
 export interface OutboxBacklog {
@@ -41,27 +37,16 @@ export interface OutboxBacklog {
  * A lock for the duration of the transaction, so that only one process creates messages, and each project gets one
  * message.
  */
-const ENQUEUE_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('berth_outbox', 0)) AS mine";
-
-/** The lock on the project delays its deletion, which then sees the message. */
-const ENQUEUE = `
-WITH untold AS (
-  SELECT p.id, p.tenant_id, p.name FROM tracing_projects p
-  WHERE p.backend_synced_at IS NULL AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = p.id)
-  ORDER BY p.id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
-)
-INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
-SELECT gen_random_uuid(), tenant_id, 'tracing_project.created', id, jsonb_build_object('name', name) FROM untold
-RETURNING id`;
+const ENQUEUE_LOCK = sql`SELECT pg_try_advisory_xact_lock(hashtextextended('berth_outbox', 0)) AS mine`;
 
 /**
  * Creates messages for up to `limit` projects that the backend does not know. Platform scope.
  * @returns the number of messages; 0 also while another process creates them
  */
 export async function enqueueProjects(transaction: Transaction, limit: number): Promise<number> {
-  const [lock] = await transaction.query<{ mine: boolean }>(ENQUEUE_LOCK);
-  if (lock?.mine !== true) return 0;
-  return (await transaction.query(ENQUEUE, [limit])).length;
+  const { rows } = await transaction.drizzle.execute<{ mine: boolean }>(ENQUEUE_LOCK);
+  if (rows[0]?.mine !== true) return 0;
+  return (await transaction.run(enqueueProjectsStatement, { limit })).length;
 }
 
 /**
@@ -69,27 +54,7 @@ export async function enqueueProjects(transaction: Transaction, limit: number): 
  * statement, two claims could take the two messages of one project at the same time. The lock is held for the claim,
  * not for the calls.
  */
-const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))";
-
-/**
- * One message of a project is in flight at a time. A deletion replaces a creation that still waits, and is sent alone.
- * (An attempt clears last_error when it begins and sets it when it fails, which distinguishes messages in flight from
- * waiting messages.) Ids and times do not define the order, because they come from several clocks.
- */
-const CLAIM = `
-WITH due AS (
-  SELECT o.id FROM outbox o
-  WHERE o.next_attempt_at <= now() AND NOT EXISTS (
-    SELECT 1 FROM outbox other WHERE other.subject_id = o.subject_id AND other.id <> o.id
-      AND (other.kind > o.kind
-        OR (other.attempts > 0 AND other.last_error IS NULL AND other.next_attempt_at > now())))
-  ORDER BY o.next_attempt_at LIMIT $1 FOR UPDATE OF o SKIP LOCKED
-)
-UPDATE outbox o SET attempts = o.attempts + 1, last_error = NULL,
-  next_attempt_at = now() + make_interval(secs => $2::double precision)
-FROM due WHERE o.id = due.id
-RETURNING o.id, o.tenant_id AS "tenantId", (SELECT name FROM tenants t WHERE t.id = o.tenant_id) AS "tenantName",
-  o.kind, o.subject_id AS "subjectId", o.payload, o.attempts`;
+const CLAIM_LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))`;
 
 /**
  * Claims up to `limit` due messages for `leaseSeconds`. If the process dies, other processes send the messages again.
@@ -99,17 +64,14 @@ export async function claimMessages(
   transaction: Transaction,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ): Promise<OutboxMessage[]> {
-  await transaction.query(CLAIM_LOCK);
-  return transaction.query<OutboxMessage>(CLAIM, [limit, leaseSeconds]);
+  await transaction.drizzle.execute(CLAIM_LOCK);
+  const claimed = await transaction.run(claimMessagesStatement, { limit, leaseSeconds });
+  return claimed as OutboxMessage[];
 }
 
 /** The deployment that uses a project, if any, for an event about the project. */
-const USER_OF_PROJECT = `(SELECT d.id FROM deployments d
-  WHERE d.tracing_project_id = $1::uuid AND d.delete_requested_at IS NULL ORDER BY d.id DESC LIMIT 1)`;
-
-const EVENT = `
-INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_name, reason, message, details)
-VALUES ($2, $3, ${USER_OF_PROJECT}, 'system', 'tracing', $4, $5, jsonb_build_object('tracing_project_id', $1::uuid))`;
+const userOf = (projectId: string) => sql`(SELECT d.id FROM deployments d
+  WHERE d.tracing_project_id = ${projectId} AND d.delete_requested_at IS NULL ORDER BY d.id DESC LIMIT 1)`;
 
 function event(
   transaction: Transaction,
@@ -117,23 +79,17 @@ function event(
   reason: 'TracingProjectCreated' | 'TracingProjectFailed',
   text: string,
 ): Promise<unknown> {
-  return transaction.query(EVENT, [subjectId, uuidv7(), tenantId, reason, text]);
+  return transaction.drizzle.insert(events).values({
+    id: uuidv7(),
+    tenantId,
+    deploymentId: userOf(subjectId),
+    actorKind: 'system',
+    actorName: 'tracing',
+    reason,
+    message: text,
+    details: { tracing_project_id: subjectId },
+  });
 }
-
-const SYNCED = `
-UPDATE tracing_projects SET backend_synced_at = now(), backend_id = $2 WHERE id = $1 RETURNING id`;
-
-const IS_KNOWN = 'SELECT 1 FROM tracing_projects WHERE id = $1';
-
-/**
- * A waiting deletion must still be sent. A deletion in flight may arrive before the creation that it removes, so it is
- * sent again.
- */
-const DELETE_LATE = `
-INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
-SELECT gen_random_uuid(), $2::uuid, 'tracing_project.deleted', $1::uuid, $3::jsonb
-WHERE NOT EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = $1::uuid AND o.kind = 'tracing_project.deleted'
-  AND NOT (o.attempts > 0 AND o.last_error IS NULL AND o.next_attempt_at > now()))`;
 
 async function recordCreated(
   transaction: Transaction,
@@ -141,17 +97,23 @@ async function recordCreated(
   backendId: string | null,
 ): Promise<void> {
   const { id, subjectId, tenantId, payload } = message;
-  const removed = await transaction.query('DELETE FROM outbox WHERE id = $1 RETURNING id', [id]);
-  const known = await transaction.query(
-    removed.length > 0 ? SYNCED : IS_KNOWN,
-    removed.length > 0 ? [subjectId, backendId] : [subjectId],
-  );
+  const isProject = eq(tracingProjects.id, subjectId);
+  const { drizzle } = transaction;
+  const removed = await drizzle.delete(outbox).where(eq(outbox.id, id)).returning({ id: outbox.id });
+  const known =
+    removed.length > 0
+      ? await drizzle
+          .update(tracingProjects)
+          .set({ backendSyncedAt: sql`now()`, backendId })
+          .where(isProject)
+          .returning({ id: tracingProjects.id })
+      : await drizzle.select({ id: tracingProjects.id }).from(tracingProjects).where(isProject);
   if (known.length === 0) {
-    await transaction.query(DELETE_LATE, [
-      subjectId,
+    await transaction.run(deleteLateProjectStatement, {
+      projectId: subjectId,
       tenantId,
-      { name: payload.name, backend_id: backendId },
-    ]);
+      payload: JSON.stringify({ name: payload.name, backend_id: backendId }),
+    });
   } else if (removed.length > 0) {
     await event(
       transaction,
@@ -161,19 +123,6 @@ async function recordCreated(
     );
   }
 }
-
-/** Seconds after which a backend has either processed a message without a response, or will never process it. */
-const LATE_SECONDS = 60;
-
-const DELETED = `
-WITH created AS (
-  DELETE FROM outbox WHERE subject_id = $1 AND kind = 'tracing_project.created'
-  RETURNING payload ? 'unanswered' OR (attempts > 0 AND last_error IS NULL) AS unanswered
-), again AS (
-  UPDATE outbox SET attempts = 0, next_attempt_at = now() + make_interval(secs => ${LATE_SECONDS})
-  WHERE id = $2 AND EXISTS (SELECT 1 FROM created WHERE unanswered) RETURNING id
-)
-DELETE FROM outbox WHERE id = $2 AND NOT EXISTS (SELECT 1 FROM created WHERE unanswered)`;
 
 /**
  * Records that the backend accepted the message, also for an attempt that was considered lost. A project that was
@@ -187,7 +136,10 @@ export async function recordSent(
   backendId: string | null,
 ): Promise<void> {
   if (message.kind === 'tracing_project.deleted') {
-    await transaction.query(DELETED, [message.subjectId, message.id]);
+    await transaction.run(recordProjectDeletedStatement, {
+      projectId: message.subjectId,
+      messageId: message.id,
+    });
   } else {
     await recordCreated(transaction, message, backendId);
   }
@@ -195,10 +147,10 @@ export async function recordSent(
 
 const UNANSWERED = { unanswered: true };
 
-const FAILED = `
-UPDATE outbox SET last_error = $3, next_attempt_at = now() + make_interval(secs => $4::double precision),
-  payload = payload || $5::jsonb
-WHERE id = $1 AND attempts = $2 RETURNING id`;
+/** The message, while the claim is valid. */
+const claimed = ({ id, attempts }: OutboxMessage) => and(eq(outbox.id, id), eq(outbox.attempts, attempts));
+
+const withPayload = (more: object) => sql`${outbox.payload} || ${JSON.stringify(more)}::jsonb`;
 
 /**
  * Records a failure. The message is kept and is due again after `retrySeconds`. The first failure creates an event. Has
@@ -209,13 +161,15 @@ export async function recordFailed(
   message: OutboxMessage,
   { error, retrySeconds, isUnanswered }: { error: string; retrySeconds: number; isUnanswered: boolean },
 ): Promise<void> {
-  const kept = await transaction.query(FAILED, [
-    message.id,
-    message.attempts,
-    error,
-    retrySeconds,
-    isUnanswered ? UNANSWERED : {},
-  ]);
+  const kept = await transaction.drizzle
+    .update(outbox)
+    .set({
+      lastError: error,
+      nextAttemptAt: sql`now() + make_interval(secs => ${retrySeconds}::double precision)`,
+      payload: withPayload(isUnanswered ? UNANSWERED : {}),
+    })
+    .where(claimed(message))
+    .returning({ id: outbox.id });
   if (kept.length === 0 || message.attempts > 1) return;
   const { name } = message.payload;
   await event(
@@ -226,36 +180,34 @@ export async function recordFailed(
   );
 }
 
-const RELEASE = `
-UPDATE outbox SET next_attempt_at = now(), attempts = attempts - 1, payload = payload || $3::jsonb
-WHERE id = $1 AND attempts = $2`;
-
 /** Releases a claim without a result, so that the attempt does not count. */
 export async function releaseMessage(transaction: Transaction, message: OutboxMessage): Promise<void> {
-  await transaction.query(RELEASE, [message.id, message.attempts, UNANSWERED]);
+  await transaction.drizzle
+    .update(outbox)
+    .set({
+      nextAttemptAt: sql`now()`,
+      attempts: sql`${outbox.attempts} - 1`,
+      payload: withPayload(UNANSWERED),
+    })
+    .where(claimed(message));
 }
-
-const RESYNC = `
-WITH known AS (
-  UPDATE tracing_projects SET backend_synced_at = NULL WHERE backend_synced_at IS NOT NULL RETURNING id
-), hint AS (SELECT pg_notify('${OUTBOX_CHANNEL}', ''))
-SELECT (SELECT count(*)::int FROM known) AS count FROM hint`;
 
 /**
  * Marks all projects as unknown to the backend, so that they are sent again. Platform scope.
  * @returns the number of projects that the backend knew
  */
 export async function resyncProjects(transaction: Transaction): Promise<number> {
-  const [row] = await transaction.query<{ count: number }>(RESYNC);
+  const [row] = await transaction.run(resyncProjectsStatement, {});
   return row?.count ?? 0;
 }
 
-const BACKLOG = `
-SELECT count(*)::int AS pending,
-  coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds" FROM outbox`;
-
 /** The pending messages of all tenants. Platform scope. */
 export async function readBacklog(reader: Reader): Promise<OutboxBacklog> {
-  const [row] = await reader.query<OutboxBacklog>(BACKLOG);
+  const [row] = await reader.drizzle
+    .select({
+      pending: count(),
+      oldestSeconds: sql<number>`coalesce(extract(epoch FROM now() - min(${outbox.createdAt})), 0)::float`,
+    })
+    .from(outbox);
   return row ?? { pending: 0, oldestSeconds: 0 };
 }

@@ -1,7 +1,7 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { and, asc, desc, eq } from '../core/drizzle.ts';
+import { and, asc, desc, eq, inArray, sql } from '../core/drizzle.ts';
 import { ReferenceViolation } from '../core/errors.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
@@ -207,11 +207,6 @@ export async function listDeploymentTagValues(
   return rows.map(({ value }) => value);
 }
 
-const ASSIGN = `
-INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_value_id)
-SELECT v.tenant_id, $2, v.tag_key_id, v.id FROM tag_values v WHERE v.tenant_id = $1 AND v.id = ANY($3::uuid[])
-RETURNING tag_value_id`;
-
 /** The author of the assignment, and its precondition. */
 export interface TagAssignment {
   readonly actor: Actor;
@@ -247,8 +242,18 @@ export async function setDeploymentTagValues(
     .where(
       and(eq(deploymentTagValues.deploymentId, deploymentId), eq(deploymentTagValues.tenantId, tenantId)),
     );
-  const assigned = await transaction.query(ASSIGN, [tenantId, deploymentId, wanted]);
-  if (assigned.length !== wanted.length) throw new ReferenceViolation('deployment_tag_values_tag_value_id');
+  const { rowCount } = await transaction.drizzle.insert(deploymentTagValues).select(
+    transaction.drizzle
+      .select({
+        tenantId: tagValues.tenantId,
+        deploymentId: sql<string>`${deploymentId}::uuid`.as('deployment_id'),
+        tagKeyId: tagValues.tagKeyId,
+        tagValueId: sql<string>`${tagValues.id}`.as('tag_value_id'),
+      })
+      .from(tagValues)
+      .where(and(eq(tagValues.tenantId, tenantId), inArray(tagValues.id, wanted))),
+  );
+  if (rowCount !== wanted.length) throw new ReferenceViolation('deployment_tag_values_tag_value_id');
   const after = await listDeploymentTagValues(transaction, tenantId, deploymentId);
   const tags = after.map(({ id }) => id);
   if (tags.join() !== before.map(({ id }) => id).join()) {

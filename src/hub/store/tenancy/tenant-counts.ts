@@ -1,21 +1,17 @@
 import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
 import type { Transaction } from '../core/database.ts';
+import { and, count, eq, type PgTable } from '../core/drizzle.ts';
+import { integrations, listeners, tagKeys, tagValues, tenants, tracingProjects } from '../core/schema.ts';
 import type { KnownRoom } from './known-room.ts';
 
-/** Locks the tenant. Foreign keys to the tenant do not wait for this lock. */
-const LOCK = 'SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
-
-const count = (table: CountedThing) =>
-  `SELECT count(*)::int AS n FROM (SELECT 1 FROM ${table} WHERE tenant_id = $1 LIMIT $2) AS counted`;
-
 /** Tables by the names of the policy's entries. */
-const COUNTS: Readonly<Record<CountedThing, string>> = {
-  tag_keys: count('tag_keys'),
-  tag_values: count('tag_values'),
-  integrations: count('integrations'),
-  listeners: count('listeners'),
-  tracing_projects: count('tracing_projects'),
-};
+const TABLES = {
+  tag_keys: tagKeys,
+  tag_values: tagValues,
+  integrations,
+  listeners,
+  tracing_projects: tracingProjects,
+} as const satisfies Readonly<Record<CountedThing, PgTable>>;
 
 /**
  * Whether a tenant already has `most` of these objects. The tenant is locked until the transaction ends, so that of two
@@ -27,7 +23,12 @@ export async function hasReachedLimit(
   thing: CountedThing,
   most: number,
 ): Promise<boolean> {
-  await transaction.query(LOCK, [tenantId]);
+  // Foreign keys to the tenant do not wait for this lock.
+  await transaction.drizzle
+    .select({ id: tenants.id })
+    .from(tenants)
+    .where(eq(tenants.id, tenantId))
+    .for('no key update');
   return (await remainingCount(transaction, tenantId, thing, most)) <= 0;
 }
 
@@ -38,11 +39,17 @@ async function remainingCount(
   thing: CountedThing,
   most: number,
 ): Promise<number> {
-  const [row] = await transaction.query<{ n: number }>(COUNTS[thing], [tenantId, most]);
-  return most - (row?.n ?? 0);
+  const table = TABLES[thing];
+  const { drizzle } = transaction;
+  const counted = drizzle
+    .select({ id: table.id })
+    .from(table)
+    .where(eq(table.tenantId, tenantId))
+    .limit(most)
+    .as('counted');
+  const [row] = await drizzle.select({ found: count() }).from(counted);
+  return most - (row?.found ?? 0);
 }
-
-const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2';
 
 /**
  * Whether a deployment of this name would exceed the number of tracing projects. Nothing is locked, so concurrent
@@ -61,5 +68,9 @@ export async function exceedsProjectLimit(
   const room = await remainingCount(transaction, tenantId, 'tracing_projects', most);
   known?.note(tenantId, room);
   if (room > 0) return false;
-  return (await transaction.query(NAMED, [tenantId, name])).length === 0;
+  const named = await transaction.drizzle
+    .select({ id: tracingProjects.id })
+    .from(tracingProjects)
+    .where(and(eq(tracingProjects.tenantId, tenantId), eq(tracingProjects.name, name)));
+  return named.length === 0;
 }

@@ -1,5 +1,18 @@
 import type { Transaction } from '../core/database.ts';
+import { and, eq, isNotNull } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
+import {
+  apiKeys,
+  deployments,
+  deploymentTagValues,
+  integrations,
+  listeners,
+  tagKeys,
+  tagValues,
+  tenants,
+  tombstones,
+  tracingProjects,
+} from '../core/schema.ts';
 import { CONFIGURED_KEY_NAMES } from './api-keys.ts';
 import { deleteTracingProject } from './tracing-projects.ts';
 
@@ -19,21 +32,10 @@ export interface TenantObstacles {
   readonly kept: number;
 }
 
-const LOCK = 'SELECT name FROM tenants WHERE id = $1 FOR UPDATE';
-
-const OBSTACLES = `
-SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deployments,
-  (SELECT count(*)::int FROM listeners WHERE tenant_id = $1) AS listeners,
-  (SELECT count(*)::int FROM tombstones WHERE tenant_id = $1 AND kept_workloads) AS kept`;
-
 /**
  * Objects that are deleted with the tenant. API keys and stored responses for Idempotency-Keys are deleted by cascade.
  */
-const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
-
-/** Stores revoked keys of the settings. Without this record, the next process would create the keys again. */
-const KEEP_REVOKED =
-  'UPDATE api_keys SET tenant_id = NULL WHERE tenant_id = $1 AND name = $2 AND revoked_at IS NOT NULL';
+const OWNED = [integrations, deploymentTagValues, tagValues, tagKeys] as const;
 
 /**
  * Deletes a tenant with its API keys, tags, integrations and tracing projects, and notifies the tracing backend of
@@ -48,18 +50,38 @@ export async function deleteTenant(
   actor: Actor,
 ): Promise<TenantObstacles | 'missing' | null> {
   // Every object that refers to the tenant is created under a lock that conflicts with this lock.
-  const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
+  const { drizzle } = transaction;
+  const isTenant = eq(tenants.id, id);
+  const [tenant] = await drizzle.select({ name: tenants.name }).from(tenants).where(isTenant).for('update');
   if (tenant === undefined) return 'missing';
-  const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);
-  if (obstacles !== undefined && Object.values(obstacles).some((count) => count > 0)) return obstacles;
-  const projects = await transaction.query<{ id: string }>(
-    'SELECT id FROM tracing_projects WHERE tenant_id = $1 ORDER BY id',
-    [id],
-  );
+  const obstacles: TenantObstacles = {
+    deployments: await drizzle.$count(deployments, eq(deployments.tenantId, id)),
+    listeners: await drizzle.$count(listeners, eq(listeners.tenantId, id)),
+    kept: await drizzle.$count(
+      tombstones,
+      and(eq(tombstones.tenantId, id), eq(tombstones.keptWorkloads, true)),
+    ),
+  };
+  if (Object.values(obstacles).some((count) => count > 0)) return obstacles;
+  const projects = await drizzle
+    .select({ id: tracingProjects.id })
+    .from(tracingProjects)
+    .where(eq(tracingProjects.tenantId, id))
+    .orderBy(tracingProjects.id);
   for (const project of projects) await deleteTracingProject(transaction, id, project.id, actor);
-  for (const table of OWNED) await transaction.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [id]);
-  await transaction.query(KEEP_REVOKED, [id, CONFIGURED_KEY_NAMES.bootstrap]);
-  await transaction.query('DELETE FROM tenants WHERE id = $1', [id]);
+  for (const table of OWNED) await drizzle.delete(table).where(eq(table.tenantId, id));
+  // Revoked keys of the settings are kept. Otherwise, the next process would create the keys again.
+  await drizzle
+    .update(apiKeys)
+    .set({ tenantId: null })
+    .where(
+      and(
+        eq(apiKeys.tenantId, id),
+        eq(apiKeys.name, CONFIGURED_KEY_NAMES.bootstrap),
+        isNotNull(apiKeys.revokedAt),
+      ),
+    );
+  await drizzle.delete(tenants).where(isTenant);
   const message = `Tenant ${tenant.name} was deleted.`;
   const details = { name: tenant.name };
   await appendEvents(transaction, [{ tenantId: id, actor, reason: 'TenantDeleted', message, details }]);

@@ -4,7 +4,7 @@ import { and, desc, eq } from '../core/drizzle.ts';
 import { type Actor, actorColumns } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { tracingProjects } from '../core/schema.ts';
-import { OUTBOX_CHANNEL } from './outbox.ts';
+import { deleteProjectStatement, deleteUnusedProjectStatement } from '../sql/tenancy/delete-project.ts';
 
 export type TracingProject = typeof tracingProjects.$inferSelect;
 
@@ -54,49 +54,24 @@ export function listTracingProjects(
     .offset(offset);
 }
 
-/** The lock is a separate statement, so that the next statement sees changes that were committed during the wait. */
-const LOCK = 'SELECT 1 FROM tracing_projects WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
-
-/** The tracing backend is notified only of projects that it may know. */
-const deletion = (more: string) => `
-WITH gone AS (
-  DELETE FROM tracing_projects p WHERE p.id = $2 AND p.tenant_id = $1 ${more}
-  RETURNING id, tenant_id, name, backend_id, backend_synced_at
-), message AS (
-  INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
-  SELECT $3::uuid, tenant_id, 'tracing_project.deleted', id,
-    jsonb_build_object('name', name, 'backend_id', backend_id)
-  FROM gone
-  WHERE backend_synced_at IS NOT NULL OR EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = gone.id)
-), event AS (
-  INSERT INTO events (id, tenant_id, actor_kind, actor_id, actor_name, reason, message, details)
-  SELECT $4::uuid, tenant_id, $5::text, $6::uuid, $7::text, 'TracingProjectDeleted',
-    'Tracing project ' || name || ' was deleted.', jsonb_build_object('tracing_project_id', id)
-  FROM gone
-)
-SELECT id, pg_notify('${OUTBOX_CHANNEL}', '') FROM gone`;
-
-const DELETE = deletion('');
-const DELETE_UNUSED = deletion(
-  'AND NOT EXISTS (SELECT 1 FROM deployments d WHERE d.tracing_project_id = p.id)',
-);
-
 async function remove(
   transaction: Transaction,
-  statement: string,
+  statement: typeof deleteProjectStatement,
   { tenantId, id, actor }: { tenantId: string; id: string; actor: Actor },
 ): Promise<boolean> {
-  const { actorKind, actorId, actorName } = actorColumns(actor);
-  await transaction.query(LOCK, [tenantId, id]);
-  const deleted = await transaction.query(statement, [
+  // The lock is a separate statement, so that the next statement sees changes that were committed during the wait.
+  await transaction.drizzle
+    .select({ id: tracingProjects.id })
+    .from(tracingProjects)
+    .where(own(tenantId, id))
+    .for('update');
+  const deleted = await transaction.run(statement, {
     tenantId,
-    id,
-    uuidv7(),
-    uuidv7(),
-    actorKind,
-    actorId,
-    actorName,
-  ]);
+    projectId: id,
+    messageId: uuidv7(),
+    eventId: uuidv7(),
+    ...actorColumns(actor),
+  });
   return deleted.length > 0;
 }
 
@@ -111,7 +86,7 @@ export function deleteTracingProject(
   id: string,
   actor: Actor,
 ): Promise<boolean> {
-  return remove(transaction, DELETE, { tenantId, id, actor });
+  return remove(transaction, deleteProjectStatement, { tenantId, id, actor });
 }
 
 /**
@@ -124,5 +99,5 @@ export function deleteUnusedTracingProject(
   id: string,
   actor: Actor,
 ): Promise<boolean> {
-  return remove(transaction, DELETE_UNUSED, { tenantId, id, actor });
+  return remove(transaction, deleteUnusedProjectStatement, { tenantId, id, actor });
 }

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseAllDocuments, parseDocument } from 'yaml';
 import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import type { KubeClient, ObservedRequest } from '../../../../src/cluster/kube/client/client-types.ts';
 import { unknownFields } from '../../../../src/cluster/kube/client/errors.ts';
@@ -9,7 +11,7 @@ import { EventRecorder } from '../../../../src/cluster/kube/client/events.ts';
 import type { UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../../src/cluster/kube/client/resources.ts';
 import { subsetDiff, whyApply, withHash } from '../../../../src/cluster/kube/compare/compare.ts';
-import { recordingLogger } from '../../../unit/cluster/kube/support.ts';
+import { recordingLogger, temporaryFolder } from '../../../unit/cluster/kube/support.ts';
 import { createNamespace, deleteNamespace, environment } from '../../harness/environment.ts';
 
 const HASH = 'berth.dev/applied-hash';
@@ -160,6 +162,27 @@ describe('lists', () => {
     );
     expect(one?.items).toEqual(two?.items);
     await old.close();
+  });
+});
+
+test('impersonates a user with several groups, each of which may contain a comma', async () => {
+  const groups = ['team-a', 'team-b, and others'];
+  const config = parseDocument(await readFile(environment().kubeconfigPath, 'utf8'));
+  config.setIn(['users', 0, 'user', 'as'], 'someone');
+  config.setIn(['users', 0, 'user', 'as-groups'], groups);
+  const kubeconfigPath = path.join(await temporaryFolder(), 'config');
+  await writeFile(kubeconfigPath, String(config));
+  const someone = await createKubeClient({
+    kubeconfigPath,
+    userAgent: 'kube-client-test',
+    requestTimeoutMs: 20_000,
+  });
+  onTestFinished(() => someone.close());
+  const { body } = await someone.request('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+  });
+  expect(body).toMatchObject({
+    status: { userInfo: { username: 'someone', groups: expect.arrayContaining(groups) } },
   });
 });
 

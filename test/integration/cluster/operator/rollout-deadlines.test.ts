@@ -130,7 +130,12 @@ describe('a rollout within its deadline', () => {
       const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
       const ready = { type: 'Ready', status: 'False', reason: 'PodFailed', lastTransitionTime: null };
       const at = { namespace: shop.namespace, name: victim?.metadata.name ?? '' };
-      await client.patchStatus(RESOURCES.Pod, at, { status: { ...status, conditions: [ready] } });
+      await client.patch(
+        RESOURCES.Pod,
+        at,
+        { status: { ...status, conditions: [ready] } },
+        { subresource: 'status' },
+      );
     }
     await client.delete(RESOURCES.Pod, { namespace: shop.namespace, name: old[1]?.metadata.name ?? '' });
     await some('r1', 2);

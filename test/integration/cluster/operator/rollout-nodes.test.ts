@@ -8,6 +8,7 @@ import { RESOURCES } from '../../../../src/cluster/kube/client/resources.ts';
 import type { ObservedPod } from '../../../../src/cluster/operator/observed.ts';
 import { isReadyPod } from '../../../../src/cluster/operator/pods/pod-trouble.ts';
 import { type LocalCluster, startCluster } from '../../../cluster/cluster.ts';
+import { deletePodAtOnce } from '../../../cluster/delete-pod.ts';
 import { kubectl } from '../../../cluster/kubectl.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../../installation/install.ts';
@@ -99,12 +100,11 @@ test('completes a rollout on the other nodes when a node becomes NotReady', asyn
   const everyPod = await shop.list(RESOURCES.Pod);
   const lost = everyPod.filter((found) => (found['spec'] as { nodeName?: string }).nodeName === node);
   for (const { metadata } of lost) {
-    await client
-      .delete(RESOURCES.Pod, { namespace: 'shop', name: metadata.name }, { gracePeriodSeconds: 0 })
-      .catch((error: unknown) => {
-        // The rollout takes pods away as well.
-        if (!isKubeError(error, 'not_found')) throw error;
-      });
+    const at = { namespace: 'shop', name: metadata.name };
+    await deletePodAtOnce(client, at).catch((error: unknown) => {
+      // The rollout takes pods away as well.
+      if (!isKubeError(error, 'not_found')) throw error;
+    });
   }
   const status = await shop.ready();
   expect(status.activeRevision).toMatchObject({ id: 'r2' });

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
@@ -23,6 +23,7 @@ async function kubeconfig(cluster: object, user: object, rest: object = {}): Pro
 }
 
 const server = 'https://10.0.0.1:6443/prefix';
+const V1 = 'client.authentication.k8s.io/v1';
 
 describe('the loader of kubeconfigs', () => {
   test('provides token, address, namespace and TLS', async () => {
@@ -42,7 +43,11 @@ describe('the loader of kubeconfigs', () => {
       'impersonate-user': 'someone',
       'impersonate-group': ['g', 'h'],
     });
-    expect(await access.tls()).toEqual({ ca: 'CA', servername: 'api', rejectUnauthorized: true });
+    expect(await access.tls()).toEqual({
+      ca: Buffer.from('CA'),
+      servername: 'api',
+      rejectUnauthorized: true,
+    });
   });
 
   test('reads the referenced files again when they change', async () => {
@@ -54,13 +59,46 @@ describe('the loader of kubeconfigs', () => {
     for (const name of ['ca.crt', 'token', 'cert', 'key']) await writeFile(beside(name), `${name} 1\n`);
     const access = await loadClusterAccess({ kubeconfigPath: file });
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 1' });
-    expect(await access.tls()).toMatchObject({ ca: 'ca.crt 1', cert: 'cert 1', key: 'key 1' });
+    expect(await access.tls()).toMatchObject({
+      ca: Buffer.from('ca.crt 1\n'),
+      cert: Buffer.from('cert 1\n'),
+      key: Buffer.from('key 1\n'),
+    });
     await writeFile(beside('token'), 'token 2');
     await writeFile(beside('ca.crt'), 'ca.crt 2');
-    expect(await access.tls()).toMatchObject({ ca: 'ca.crt 2' });
+    expect(await access.tls()).toMatchObject({ ca: Buffer.from('ca.crt 2') });
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 1' });
     access.invalidate();
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 2' });
+  });
+
+  test('sends every field of an impersonation', async () => {
+    const file = await kubeconfig(
+      { server },
+      { token: 't', as: 'u', 'as-uid': '7', 'as-user-extra': { 'Example.com/Scopes': ['a', 'b'] } },
+    );
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    expect(await access.headers()).toEqual({
+      authorization: 'Bearer t',
+      'impersonate-user': 'u',
+      'impersonate-uid': '7',
+      'impersonate-extra-example.com%2Fscopes': ['a', 'b'],
+    });
+  });
+
+  test('completes an address without a scheme as kubectl does', async () => {
+    const plain = await kubeconfig({ server: 'localhost:8080' }, {});
+    expect((await loadClusterAccess({ kubeconfigPath: plain })).server.href).toBe('http://localhost:8080/');
+    const secure = await kubeconfig({ server: '10.0.0.1:6443', 'certificate-authority-data': 'Q0E=' }, {});
+    expect((await loadClusterAccess({ kubeconfigPath: secure })).server.href).toBe('https://10.0.0.1:6443/');
+  });
+
+  test('verifies the server also when the context has no user', async () => {
+    const contexts = [{ name: 'c', context: { cluster: 'k' } }];
+    const file = await kubeconfig({ server, 'certificate-authority-data': 'Q0E=' }, {}, { contexts });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    expect(await access.headers()).toEqual({});
+    expect(await access.tls()).toEqual({ ca: Buffer.from('CA'), rejectUnauthorized: true });
   });
 
   test('uses the named context and merges several files', async () => {
@@ -74,7 +112,7 @@ describe('the loader of kubeconfigs', () => {
         contexts: [{ name: 'c2', context: { cluster: 'k2', user: 'u2' } }],
       },
     );
-    const both = [first, second].join(path.delimiter);
+    const both = ['/does/not/exist', first, second].join(path.delimiter);
     expect((await loadClusterAccess({ kubeconfigPath: both })).server.href).toBe(server);
     const other = await loadClusterAccess({ kubeconfigPath: both, context: 'c2' });
     expect(other.server.href).toBe('https://other/');
@@ -87,13 +125,38 @@ describe('the loader of kubeconfigs', () => {
     ['a missing current context', { server }, {}, { 'current-context': '' }, 'it has no current-context'],
     ['an unknown context', { server }, {}, { 'current-context': 'x' }, 'no context named x'],
     ['an unknown user', { server }, {}, { users: null }, 'no user named u'],
-    ['a missing server address', {}, {}, {}, 'has no server address'],
+    ['a missing server address', {}, {}, {}, 'no cluster named k with a server address'],
+    ['a proxy of an unknown kind', { server, 'proxy-url': 'ftp://p' }, {}, {}, 'proxy-url'],
     [
-      'a proxy, which is not supported',
-      { server, 'proxy-url': 'http://p' },
+      'a certificate authority that would not be used',
+      { server, 'insecure-skip-tls-verify': true, 'certificate-authority-data': 'Q0E=' },
       {},
       {},
-      'proxy-url is not supported',
+      'has a certificate authority and insecure-skip-tls-verify',
+    ],
+    [
+      'a certificate authority that is given twice',
+      { server, 'certificate-authority': 'ca.crt', 'certificate-authority-data': 'Q0E=' },
+      {},
+      {},
+      'both certificate-authority and certificate-authority-data',
+    ],
+    ['a certificate without a key', { server }, { 'client-certificate-data': 'Qw==' }, {}, 'without a key'],
+    ['two ways to authenticate', { server }, { token: 't', username: 'u' }, {}, 'only one is allowed'],
+    ['groups without a user', { server }, { 'as-groups': ['g'] }, {}, 'but no as'],
+    [
+      'a plugin without a mode',
+      { server },
+      { exec: { apiVersion: V1, command: 'x' } },
+      {},
+      'interactiveMode',
+    ],
+    [
+      'a plugin of an unknown version',
+      { server },
+      { exec: { apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'x' } },
+      {},
+      'needs apiVersion client.authentication.k8s.io/v1',
     ],
     [
       'an auth-provider, which is not supported',
@@ -147,45 +210,79 @@ describe('the in-cluster configuration', () => {
 });
 
 describe('exec plugins', () => {
-  async function plugin(script: string): Promise<{ file: string; folder: string }> {
+  async function plugin(script: string, more: object = {}): Promise<{ file: string; folder: string }> {
     const folder = await temporaryFolder();
     const command = path.join(folder, 'plugin');
     await writeFile(command, `#!/bin/sh\n${script}\n`);
     await chmod(command, 0o755);
     const exec = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command,
+      apiVersion: V1,
+      command: './plugin',
       args: ['get'],
       env: [{ name: 'WHO', value: 'me' }],
+      interactiveMode: 'IfAvailable',
+      provideClusterInfo: true,
+      installHint: 'install the plugin',
+      ...more,
     };
-    return { file: await kubeconfig({ server }, { exec }), folder };
+    const file = path.join(folder, 'config');
+    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }];
+    const cluster = { server, 'certificate-authority-data': 'Q0E=', extensions };
+    await copyFile(await kubeconfig(cluster, { exec }), file);
+    return { file, folder };
   }
-  const environment = { PATH: '/usr/bin:/bin' };
 
   test('run only once until the credential expires or is rejected', async () => {
-    const { file, folder } = await plugin(`
+    const { file } = await plugin(`
       echo run >> "$(dirname "$0")/runs"
       n=$(wc -l < "$(dirname "$0")/runs" | tr -d ' ')
       echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"$1-$WHO-$n\\",\\"clientCertificateData\\":\\"C\\",\\"clientKeyData\\":\\"K\\",\\"expirationTimestamp\\":\\"2099-01-01T00:00:00Z\\"}}"`);
-    const access = await loadClusterAccess({ kubeconfigPath: file, environment });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
     const [one, two] = await Promise.all([access.headers(), access.headers()]);
     expect([one, two]).toEqual(Array(2).fill({ authorization: 'Bearer get-me-1' }));
     expect(await access.tls()).toMatchObject({ cert: 'C', key: 'K' });
     access.invalidate();
     expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-2' });
-    vi.useFakeTimers({ now: Date.parse('2098-12-31T23:59:55Z'), toFake: ['Date'] });
+    vi.useFakeTimers({ now: Date.parse('2099-01-01T00:00:01Z'), toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-3' });
-    expect(folder).toBeDefined();
+  });
+
+  test('get the cluster in KUBERNETES_EXEC_INFO, and no standard input', async () => {
+    const { file, folder } = await plugin(`
+      cat > "$(dirname "$0")/input"
+      echo "$KUBERNETES_EXEC_INFO" > "$(dirname "$0")/info"
+      echo '{"kind":"ExecCredential","status":{"token":"t"}}'`);
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    expect(await access.headers()).toEqual({ authorization: 'Bearer t' });
+    expect(await readFile(path.join(folder, 'input'), 'utf8')).toBe('');
+    const info = JSON.parse(await readFile(path.join(folder, 'info'), 'utf8'));
+    const cluster = { server, 'certificate-authority-data': 'Q0E=', config: { audience: 'a' } };
+    expect(info).toEqual({ apiVersion: V1, kind: 'ExecCredential', spec: { interactive: false, cluster } });
+  });
+
+  test('fail when they must ask the user', async () => {
+    const { file } = await plugin('', { interactiveMode: 'Always' });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    await expect(access.headers()).rejects.toThrow('needs a terminal (interactiveMode: Always)');
+  });
+
+  test('are named with their hint when they are missing', async () => {
+    const { file } = await plugin('', { command: 'berth-no-such-plugin' });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    await expect(access.headers()).rejects.toThrow(
+      'exec plugin berth-no-such-plugin was not found. install the plugin',
+    );
   });
 
   test.each([
-    ['echo secret-token >&2; exit 3', 'exited with 3'],
+    ['echo secret-token >&2; exit 3', 'failed; run it to see its error'],
     ['echo no json', 'did not print JSON'],
     ['echo "{}"', 'printed no ExecCredential'],
+    [`echo '{"status":{"clientCertificateData":"C"}}'`, 'printed no ExecCredential'],
   ])('cause an error without their output when they run "%s"', async (script, message) => {
     const { file } = await plugin(script);
-    const access = await loadClusterAccess({ kubeconfigPath: file, environment });
+    const access = await loadClusterAccess({ kubeconfigPath: file });
     const error = await access.headers().catch((thrown: unknown) => thrown as Error);
     expect((error as Error).message).toContain(message);
     expect((error as Error).message).not.toContain('secret-token');

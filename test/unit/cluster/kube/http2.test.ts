@@ -130,6 +130,28 @@ test('a GOAWAY lets current requests finish, and later requests use a new connec
   expect(await json((await first).body)).toEqual({ fine: true });
 });
 
+test('writes that two connections left unprocessed with a GOAWAY are sent again, and processed once', async () => {
+  const s = await setUp();
+  const processed: string[] = [];
+  const last = new Map<unknown, number>();
+  s.onStream = (stream, path) => {
+    const { session, id = 0 } = stream;
+    if (id > (last.get(session) ?? Number.POSITIVE_INFINITY)) return;
+    if (id >= 9 && last.size < 2) {
+      last.set(session, id);
+      session?.goaway(http2.constants.NGHTTP2_NO_ERROR, id);
+    }
+    processed.push(path);
+    ok(stream);
+  };
+  const paths = Array.from({ length: 30 }, (_, index) => `/${index}`);
+  const write = (path: string) => s.transport.send(request({ method: 'POST', path, body: '{}' }));
+  const answers = await Promise.all(paths.map(write));
+  expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+  expect(processed.toSorted()).toEqual(paths.toSorted());
+  expect(s.proxy.connections).toBe(3);
+});
+
 test('a stream that the server refused unprocessed is sent again, even for a write', async () => {
   const s = await setUp();
   let refused = 0;
@@ -217,4 +239,54 @@ test('a closed transport rejects further calls', async () => {
   await transport.send(request());
   await transport.close();
   await expect(transport.send(request())).rejects.toMatchObject({ kind: 'aborted' });
+});
+
+test('a connection stays open when this process stands still for longer than two pings', async () => {
+  const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
+  s.onStream = (stream) => stream.respond({ ':status': 200 });
+  const { body } = await s.transport.send(request({ lane: 'watches' }));
+  body.resume();
+  for (let time = 0; time < 10; time += 1) {
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  expect(body.destroyed).toBe(false);
+  expect(s.proxy.connections).toBe(1);
+});
+
+test('a write whose connection breaks reaches the server once', async () => {
+  const s = await setUp();
+  const seen = new Map<string, number>();
+  s.onStream = (stream, path) => {
+    seen.set(path, (seen.get(path) ?? 0) + 1);
+    if (seen.size % 7 === 0) s.proxy.cut();
+    else setTimeout(() => stream.closed || ok(stream), 5);
+  };
+  const write = (index: number) =>
+    s.transport.send(request({ method: 'POST', path: `/${index}`, body: '{}' })).then(
+      ({ body }) =>
+        json(body).then(
+          () => 'ok',
+          () => 'cut',
+        ),
+      () => 'failed',
+    );
+  for (let round = 0; round < 20; round += 1)
+    await Promise.all(Array.from({ length: 20 }, (_, index) => write(round * 20 + index)));
+  expect([...seen].filter(([, times]) => times > 1)).toEqual([]);
+  expect(seen.size).toBeGreaterThan(100);
+});
+
+test('each value of a header is sent as a header of its own', async () => {
+  const s = await setUp();
+  let raw: readonly string[] = [];
+  s.server.on('stream', (_stream, _headers, _flags, rawHeaders) => {
+    raw = rawHeaders as readonly string[];
+  });
+  await s.transport.send(request({ headers: { 'impersonate-group': ['a', 'b, c'] } }));
+  const values = raw.flatMap((name, index) =>
+    index % 2 === 0 && name === 'impersonate-group' ? [raw[index + 1]] : [],
+  );
+  expect(values).toEqual(['a', 'b, c']);
 });

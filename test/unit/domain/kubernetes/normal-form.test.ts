@@ -8,8 +8,7 @@ import {
 } from '../../../../src/contract/resource/managed-deployment.ts';
 import { canonicalJson } from '../../../../src/domain/core/hash.ts';
 import { normalPodTemplate } from '../../../../src/domain/kubernetes/normal-form.ts';
-import { normalCores, normalQuantity } from '../../../../src/domain/kubernetes/normal-quantity.ts';
-import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
+import { normalCores, normalQuantity, parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
 import { EXPORTER_VARIABLE } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { rollsPods } from '../../../../src/hub/api/deployments/deployment-manifests.ts';

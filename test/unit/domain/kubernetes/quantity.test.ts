@@ -99,3 +99,48 @@ describe('wholeMillicores', () => {
     expect(wholeMillicores(cores)).toBe(millicores);
   });
 });
+
+describe('amounts', () => {
+  it.each([
+    ['1', '1000m'],
+    ['0.5', '500m'],
+    ['1Gi', '1024Mi'],
+    ['1.5Gi', '1536Mi'],
+    ['1k', '1000'],
+    ['1e3', '1k'],
+    ['1E3', '1000'],
+    ['2.50', '2500m'],
+    ['100u', '100000n'],
+    ['1Ei', '1152921504606846976'],
+    ['-1', '-1000m'],
+    ['0.0000000001', '1n'],
+    ['.5', '0.50'],
+    ['5.', '5'],
+  ])('are equal: %s and %s', (a, b) => {
+    expect(parseQuantity(a)).toBe(parseQuantity(b));
+    expect(parseQuantity(a)).not.toBeNull();
+  });
+
+  it.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])(
+    'do not exist for %j, which is not a quantity',
+    (text) => {
+      expect(parseQuantity(text)).toBeNull();
+    },
+  );
+
+  it('differ when the quantities differ', () => {
+    expect(parseQuantity('1G')).not.toBe(parseQuantity('1Gi'));
+    expect(parseQuantity('999m')).not.toBe(parseQuantity('1'));
+  });
+
+  it('keep the order of whole numbers, and are multiplied by the factor of a suffix', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
+        const [x, y] = [parseQuantity(String(a)) ?? 0n, parseQuantity(String(b)) ?? 0n];
+        expect(x < y).toBe(a < b);
+        expect(parseQuantity(`${a}Mi`)).toBe(x * 1024n * 1024n);
+        expect((parseQuantity(`${a}m`) ?? 0n) * 1000n).toBe(x);
+      }),
+    );
+  });
+});

@@ -1,7 +1,7 @@
 import type { DeploymentType, Source } from '../../../../domain/deployment/source.ts';
-import { nextPollSql } from '../fragments/branch-polls.ts';
 import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
+import { nextPollSql } from '../fragments/branch-polls.ts';
 import { type TailParameters, WRITE_TAIL } from './write-tail.ts';
 
 /** The parameters with which both a creation and a change write a deployment. */

@@ -54,11 +54,18 @@ const statementOf = assembled<ListParameters, DeploymentRow>('list_deployments')
  */
 export function listDeploymentsStatement(
   filters: ListFilters,
-  { status, remoteReconciled, limit }: { status?: DeploymentStatus | undefined; remoteReconciled?: boolean | undefined; limit: number },
+  {
+    status,
+    remoteReconciled,
+    limit,
+  }: { status?: DeploymentStatus | undefined; remoteReconciled?: boolean | undefined; limit: number },
 ): Statement<ListParameters, DeploymentRow> {
-  const conditions = CONDITIONS.flatMap(([filter, condition]) => (filters[filter] === undefined ? [] : [condition]));
+  const conditions = CONDITIONS.flatMap(([filter, condition]) =>
+    filters[filter] === undefined ? [] : [condition],
+  );
   if (status !== undefined) conditions.push(statusIs(status));
-  if (remoteReconciled !== undefined) conditions.push(remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
+  if (remoteReconciled !== undefined)
+    conditions.push(remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
   return statementOf(`
 SELECT ${DEPLOYMENT_COLUMNS}
 FROM (

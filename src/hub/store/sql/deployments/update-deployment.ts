@@ -1,7 +1,7 @@
-import { nextPollSql } from '../fragments/branch-polls.ts';
 import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
+import { nextPollSql } from '../fragments/branch-polls.ts';
 import type { WrittenDeployment } from './insert-deployment.ts';
 import { type TailParameters, WRITE_TAIL } from './write-tail.ts';
 

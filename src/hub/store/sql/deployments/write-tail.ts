@@ -1,6 +1,6 @@
 import type { RevisionStatus } from '../../../../domain/revision/states.ts';
+import { WORK_CHANNEL } from '../../core/channels.ts';
 import { DEPLOYMENT_COLUMNS } from '../../deployments/deployment-row.ts';
-import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
 
 /** The parameters of WRITE_TAIL. */

@@ -1,5 +1,5 @@
+import { WORK_CHANNEL } from '../../core/channels.ts';
 import { statement } from '../../core/statement.ts';
-import { WORK_CHANNEL } from '../../deployments/deployment-write.ts';
 
 /** Notifies the listeners of these deployments that they have new work. */
 export const wakeListenersStatement = statement<{ deploymentIds: readonly string[] }>(

@@ -78,7 +78,7 @@ describe('the client', () => {
     };
     await client.applyStatus(resource, { fieldManager: 'me' });
     await client.replaceStatus(resource);
-    await client.patchStatus(RESOURCES.ManagedDeployment, at, { status: {} });
+    await client.patch(RESOURCES.ManagedDeployment, at, { status: {} }, { subresource: 'status' });
     const path = '/apis/berth.dev/v1alpha1/namespaces/ns/manageddeployments/a/status';
     expect(paths).toEqual([`PATCH ${path}`, `PUT ${path}`, `PATCH ${path}`]);
   });
@@ -255,7 +255,9 @@ describe('the client with an observer and limits', () => {
     await client.create(bareObject('a'));
     await client.apply(bareObject('a'), { fieldManager: 'me', dryRun: true });
     await client.find(RESOURCES.ConfigMap, { ...at, name: 'none' });
-    await client.patchStatus(RESOURCES.ConfigMap, { ...at, name: 'none' }, {}).catch(() => {});
+    await client
+      .patch(RESOURCES.ConfigMap, { ...at, name: 'none' }, {}, { subresource: 'status' })
+      .catch(() => {});
     expect(seen.map(({ verb, resource, status, dryRun }) => [verb, resource, status, dryRun])).toEqual([
       ['create', 'configmaps', 200, false],
       ['apply', 'configmaps', 200, true],

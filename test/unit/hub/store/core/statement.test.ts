@@ -1,7 +1,7 @@
 /** Named parameters and column lists of the statements in `sql/`. */
 import { expect, test } from 'vitest';
 import { deployments } from '../../../../../src/hub/store/core/schema.ts';
-import { columns, statement, valuesOf } from '../../../../../src/hub/store/core/statement.ts';
+import { assembled, columns, statement, valuesOf } from '../../../../../src/hub/store/core/statement.ts';
 
 test('numbers the parameters in the order of their first use', () => {
   const found = statement<{ id: string; name: string }>(
@@ -14,4 +14,15 @@ test('numbers the parameters in the order of their first use', () => {
 
 test('selects columns under the names of the schema', () => {
   expect(columns(deployments, 'd', ['id', 'tenantId'])).toBe('d.id AS "id", d.tenant_id AS "tenantId"');
+});
+
+test('names an assembled statement by its text, up to a limit', () => {
+  const statementOf = assembled<{ id: string }>('example');
+  const [first, second] = [statementOf('SELECT 1'), statementOf('SELECT 2')];
+  expect(second.name).not.toBe(first.name);
+  expect(statementOf('SELECT 1')).toBe(first);
+  for (let n = 0; n < 1_000; n += 1) statementOf(`SELECT ${n}`);
+  const { name, text, parameters } = statementOf('SELECT :id, 1001');
+  expect({ name, text, parameters }).toEqual({ name: null, text: 'SELECT $1, 1001', parameters: ['id'] });
+  expect(statementOf('SELECT 1')).toBe(first);
 });

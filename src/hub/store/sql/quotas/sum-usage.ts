@@ -1,0 +1,22 @@
+import type { TenantUsage } from '../../../../domain/policy/quota-usage.ts';
+import { statement } from '../../core/statement.ts';
+
+/**
+ * The sums of one deployment and of all others, and the deployments that are not included in the sums. The sums are
+ * exact up to 2^53. A volume that is larger than requested, such as after an expansion that was reverted too late,
+ * counts with its actual size.
+ */
+export const sumUsageStatement = statement<
+  { tenantId: string; deploymentId: string },
+  TenantUsage & { own: boolean; unmeasured: string[] }
+>(
+  'sum_usage',
+  `SELECT d.id = :deploymentId AS own,
+  count(*) FILTER (WHERE d.delete_requested_at IS NULL)::int AS deployments,
+  count(d.delete_requested_at)::int AS "beingDeleted",
+  coalesce(sum(d.quota_cpu_m) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "cpuM",
+  coalesce(sum(d.quota_memory_mb) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "memoryMb",
+  coalesce(sum(greatest(d.quota_storage_gi, d.volume_gi)) FILTER (WHERE d.quota_cpu_m IS NOT NULL), 0)::bigint AS "storageGi",
+  coalesce(array_agg(d.id) FILTER (WHERE d.quota_cpu_m IS NULL), '{}') AS unmeasured
+FROM deployments d WHERE d.tenant_id = :tenantId GROUP BY 1`,
+);

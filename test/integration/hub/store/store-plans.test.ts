@@ -1,0 +1,122 @@
+/**
+ * The plans of the statements in `sql/` at 100,000 deployments: no plan reads a whole large table. The generic plan is
+ * checked, which a connection keeps for all values of the parameters.
+ */
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type StoreFixture, startStore } from '../../harness/store.ts';
+import { fillStore } from '../../harness/store-fill.ts';
+import { allStatements, listStatements } from '../../harness/store-statements.ts';
+
+const DEPLOYMENTS = 100_000;
+
+const LARGE: ReadonlySet<string> = new Set([
+  'deployments',
+  'revisions',
+  'secret_sets',
+  'tracing_projects',
+  'events',
+  'tombstones',
+]);
+
+/** Statements that run in transactions with `byIndex`, in which the planner avoids sequential scans. */
+const BY_INDEX: ReadonlySet<string> = new Set([
+  // Hand-out (listener-long-poll.ts).
+  'due_work',
+  'load_work',
+  'hand_out',
+  'take_leftovers',
+  // Reports (listener-protocol-routes.ts).
+  'accept_report',
+  'lock_reported',
+  'reported_revisions',
+  'write_facts',
+  'move_revisions',
+  'write_builds',
+  'write_built_images',
+  'wake_listeners',
+  'resolve_images',
+  'unrecorded_lookups',
+  'secrets_of_revisions',
+]);
+
+/** Statements that read a whole table, with the reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  count_deployments: 'Fleet metrics count all deployments, at most once for each collection.',
+  requeue_pull_secrets:
+    'An administrator replaces the key of the registry, so each deployment with a repository gets new credentials.',
+  requeue_old_builds: 'The hourly housekeeping finds all unfinished builds. They have no index.',
+  resync_projects: 'An administrator sends all tracing projects again.',
+};
+
+const all = [...(await allStatements()), ...listStatements()].flatMap(({ name, text, parameters }) =>
+  name === null ? [] : [{ name, text, parameters }],
+);
+
+let store: StoreFixture;
+let client: pg.Client;
+/** Indexes of large tables with all rows, which partial indexes do not have. */
+let indexes: ReadonlySet<string>;
+beforeAll(async () => {
+  store = await startStore();
+  client = new pg.Client({ connectionString: store.url });
+  await client.connect();
+  await fillStore(client, DEPLOYMENTS);
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT indexrelid::regclass::text AS name FROM pg_index
+     WHERE indpred IS NULL AND indrelid::regclass::text = ANY($1::text[])`,
+    [[...LARGE]],
+  );
+  indexes = new Set(rows.map(({ name }) => name));
+  await client.query(`SET berth.tenant_id = '*'; SET plan_cache_mode = force_generic_plan`);
+}, 120_000);
+afterAll(async () => {
+  await client?.end();
+  await store?.stop();
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Whether a node reads a whole table: a sequential scan, or a scan of an index of all rows without a condition. */
+function isFullScan(node: PlanNode): boolean {
+  if (node['Node Type'] === 'Seq Scan') return LARGE.has(node['Relation Name'] ?? '');
+  const { 'Index Name': index, 'Index Cond': condition } = node;
+  return index !== undefined && condition === undefined && indexes.has(index);
+}
+
+/** The nodes of a plan that read a large table completely. */
+const fullScans = (node: PlanNode): string[] => [
+  ...(isFullScan(node) ? [`${node['Node Type']} of ${node['Relation Name'] ?? node['Index Name']}`] : []),
+  ...(node.Plans ?? []).flatMap(fullScans),
+];
+
+/** The generic plan does not depend on the values of the parameters, so they are NULL. */
+async function planOf(name: string, text: string, parameters: number): Promise<PlanNode> {
+  await client.query(`PREPARE ${name} AS ${text}`);
+  const values = Array.from({ length: parameters }, () => 'NULL').join(', ');
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `EXPLAIN (FORMAT JSON) EXECUTE ${name}${parameters === 0 ? '' : `(${values})`}`,
+  );
+  const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
+  if (plan === undefined) throw new Error(`PostgreSQL returned no plan for ${name}`);
+  return plan.Plan;
+}
+
+test.for(all)('$name reads no large table completely', async ({ name, text, parameters }) => {
+  const planning = BY_INDEX.has(name) ? 'off' : 'on';
+  await client.query(`SET enable_seqscan = ${planning}`);
+  const scans = fullScans(await planOf(name, text, parameters.length));
+  if (EXCEPTIONS[name] === undefined) expect(scans).toEqual([]);
+  else expect(scans, 'the exception is not needed').not.toEqual([]);
+});
+
+test('each name of a list above is the name of a statement', () => {
+  const names = new Set(all.map(({ name }) => name));
+  expect([...BY_INDEX, ...Object.keys(EXCEPTIONS)].filter((name) => !names.has(name))).toEqual([]);
+});
