@@ -26,29 +26,27 @@ import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/select-plans.
 
 const HELP = `usage: npm run faults -- [OPTION …]
 Runs fault plans on a separate Kubernetes control plane and PostgreSQL, and checks the oracles O1 to O8 after each
-(docs/reliability.md). The last line counts: plans: N, held: N, broken: N. The exit code is 0 only when all held, 1 when one broke or none was
-begun, 2 when no plan is chosen or an option is wrong. Each half minute standard error tells what is under way.
-  --list               names of the plans, with what each says; runs nothing
-  --plan NAME          this plan, or, where none has exactly that name, those whose names begin so; may be given several
-                       times
-  --only KIND          plans of this kind; may be given several times: ${PLAN_KINDS.join(', ')}
-  --subset             those that npm test runs
-  --budget SECONDS     from when cluster and PostgreSQL run: begin no plan after that, nor one with a deadline of its own
-                       (walk, soak, load, api-server-down, two-of-each and others that may take minutes) above what is
-                       left. Omitted plans are listed. Plans that have started run to their end. The order is
-                       mixed, by --seed
-  --seed N             of the order under --budget; default 1
-  --parallel N         worlds side by side, 1 to 8; default three for each processor, 3 to 8
-  --guards [NAME …]    instead of plans: takes each guard (test/faults/guards), or each of these, out of a copy of Berth, and
-                       runs its plans until one breaks that holds with it. The last line counts:
-                       guards: N, missed: N, not missed: N. The exit code is 0 only when all were missed
-  --json               verdicts as JSON lines on standard output, instead of text; the last one counts, with what was
-                       left out. The line "plans: N, held: N, broken: N" is on standard error
-  --record [WORKLOAD]  record the effects for the kill plans again; runs no plan
-  --write              renew the results in docs/reliability.md: for a run of all plans, or for the guards of this run
-  --from FILE          with --write: of the run that wrote FILE (--json), instead of running; given again: of a later
-                       run of some plans, whose verdicts take the place of those before
-  --commit COMMIT      with --from: at which it ran, where FILE does not say
+(docs/reliability.md). The last line has the counts: plans: N, held: N, broken: N. Exit code: 0 when all held, 1 when a plan broke
+or none started, 2 when no plan is selected or an option is wrong. Every half minute, standard error lists the running plans.
+  --list               print the names and descriptions of the plans, without running them
+  --plan NAME          run the plan with this name, or else those whose names begin with it; may be repeated
+  --only KIND          run the plans of this kind; may be repeated: ${PLAN_KINDS.join(', ')}
+  --subset             run the plans that npm test runs
+  --budget SECONDS     start no plan after this time, nor one whose own deadline is longer than the remaining time (walk,
+                       soak, load, api-server-down, two-of-each and others). The time starts when the cluster and
+                       PostgreSQL run. Started plans are completed, omitted plans are listed, and --seed sets the order
+  --seed N             seed of the order with --budget; default 1
+  --parallel N         number of parallel worlds, 1 to 8; default: three for each processor, 3 to 8
+  --guards [NAME …]    remove each guard (test/faults/guards), or each of these, from a copy of Berth, and run its plans
+                       until one breaks that holds with the guard. The last line has the counts:
+                       guards: N, missed: N, not missed: N. Exit code: 0 only when all were missed
+  --json               print verdicts as JSON lines on standard output; the last line has the counts and what was left out.
+                       The line "plans: N, held: N, broken: N" is on standard error
+  --record [WORKLOAD]  record the effects for the kill plans again, without running plans
+  --write              update the results in docs/reliability.md, after a run of all plans, or for the guards of this run
+  --from FILE          with --write: use the run that wrote FILE (--json); a second FILE, of a later run of some plans,
+                       replaces their verdicts
+  --commit COMMIT      with --from: the commit of the run, if FILE does not have it
   --help`;
 
 const OPTIONS = {

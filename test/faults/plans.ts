@@ -4,7 +4,6 @@ import { type FaultPlan, kindOf, PLAN_KINDS, type PlanKind } from './plan.ts';
 import { apiServerDownPlans } from './plans/api-server-down.ts';
 import { burstPlans } from './plans/burst.ts';
 import { deletionPlans } from './plans/deletion.ts';
-import { expiredLeasePlans } from './plans/expired-leases.ts';
 import { immutablePlans } from './plans/immutable.ts';
 import { killPlans } from './plans/kill.ts';
 import { kubectlPlans } from './plans/kubectl.ts';
@@ -78,7 +77,6 @@ export function allPlans(): FaultPlan[] {
     ...pausedProcessPlans,
     ...staleViewPlans,
     ...lateCallPlans,
-    ...expiredLeasePlans,
     walkPlan,
     ...soakPlans,
   ];

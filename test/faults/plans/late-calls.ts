@@ -3,101 +3,157 @@
 import { randomBytes } from 'node:crypto';
 import { dueWorkStatement } from '../../../src/hub/store/sql/work/due-work.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { hubEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { HttpOutcome, HttpRequest } from '../proxies/http-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import type { FaultWorld } from '../world.ts';
-import { broken, change, imageChange, isStatement, isThere, runningDeployment, within } from './steps.ts';
+import {
+  broken,
+  Checks,
+  change,
+  imageChange,
+  isStatement,
+  isThere,
+  runningDeployment,
+  within,
+} from './steps.ts';
 
 /** Work comes again after 60 s anyway. */
 const DELIVERED_WITHIN_S = 30;
 const TAKEN_OVER_MS = 30_000;
 /** With it a plan speaks as the listener does. */
+/** A renewal is sent every 10 s. */
+const SENT_MS = 30_000;
 const LISTENER_KEY = randomBytes(32).toString('hex');
-export const AS_LISTENER = { settings: { BERTH_LISTENER_KEY: LISTENER_KEY } };
+const AS_LISTENER = { settings: { BERTH_LISTENER_KEY: LISTENER_KEY } };
 
 /** In a world with the settings of `AS_LISTENER`. */
-export const callAsListener = (world: FaultWorld, method: string, path: string, body: unknown) =>
+const callAsListener = (world: FaultWorld, method: string, path: string, body: unknown) =>
   world.call(method, path, body, { 'x-api-key': LISTENER_KEY });
-
-const tell = (world: FaultWorld, path: string, batch: unknown) => callAsListener(world, 'POST', path, batch);
 
 interface Report {
   readonly kind: string;
-  readonly deployment_id: string;
   readonly conditions?: readonly { readonly type: string; readonly status: string }[];
 }
-interface Batch {
-  readonly epoch: number;
-  readonly seq: number;
-  readonly reports: readonly Report[];
+interface Body {
+  readonly epoch: number | null;
+  readonly seq?: number;
+  readonly reports?: readonly Report[];
+}
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Body;
 }
 
-const isUnderWay = ({ kind, conditions = [] }: Report) =>
+const isInProgress = ({ kind, conditions = [] }: Report) =>
   kind === 'observed' && conditions.some(({ type, status }) => type === 'Ready' && status !== 'True');
 
-/** The path of reports, and one that told of the creation while it was under way. */
-function toldOnTheWay(world: FaultWorld): { path: string; batch: Batch } {
-  const found = world.hub
-    .exchanges('listener')
-    .filter((exchange) => hubEffect(exchange) === 'post reports')
-    .map(({ path, body }) => ({ path, batch: body as Batch }))
-    .find(({ batch }) => batch.reports.some(isUnderWay));
-  if (found === undefined) throw new Error('failed to find a report of the creation on its way');
-  return found;
+/** The first call of the listener that matches, now or later. */
+function callOf(world: FaultWorld, what: string, isIt: (call: Call) => boolean): Promise<Call> {
+  const find = async () =>
+    world.hub
+      .exchanges('listener')
+      .map(({ method, path, body }) => ({ method, path, body: (body ?? {}) as Body }))
+      .find(isIt);
+  return waitFor(what, find, { timeoutMs: SENT_MS, intervalMs: 100 });
 }
 
-const recordOf = async (world: FaultWorld, id: string) =>
-  JSON.stringify(
-    await world.sql(
-      `SELECT generation, acknowledged_generation, observed_generation, active_revision_id, conditions, url
-       FROM deployments WHERE id = $1`,
-      [id],
-    ),
+const reportInProgress = (world: FaultWorld) =>
+  callOf(
+    world,
+    'a report of the creation in progress',
+    ({ path, body }) => path.endsWith('/reports') && (body.reports ?? []).some(isInProgress),
   );
 
-/** What it changes in the record, and how it is answered. */
-export async function post(world: FaultWorld, id: string, path: string, batch: object) {
-  const before = await recordOf(world, id);
-  const { status } = await tell(world, path, batch);
-  const after = await recordOf(world, id);
-  return { status, changes: before === after ? [] : [broken(`the record was ${before}, and is ${after}`)] };
+/** What a late call must not change. */
+const stateOf = async (world: FaultWorld) =>
+  JSON.stringify([
+    await world.sql(
+      'SELECT generation, acknowledged_generation, observed_generation, active_revision_id, conditions, url FROM deployments',
+    ),
+    await world.sql('SELECT lease_holder, lease_epoch, version FROM listeners'),
+  ]);
+
+interface LateCall {
+  readonly name: string;
+  readonly says: string;
+  /** The call arrives when another listener has the lease: 409. Otherwise: 200. */
+  readonly isOfFormer: boolean;
+  readonly calls: (world: FaultWorld) => Promise<readonly Call[]>;
 }
 
-const reportAgain: FaultPlan = {
-  name: 'lost-response/repeated-report',
-  says: 'A report of a creation in progress arrives a second time after the creation: it is answered, and has no effect.',
-  ...AS_LISTENER,
-  run: async (world): Promise<Violation[]> => {
-    const { id } = await runningDeployment(world);
-    const { path, batch } = toldOnTheWay(world);
-    const { status, changes } = await post(world, id, path, batch);
-    return status === 200 ? changes : [broken(`the repeated report was answered ${status}`)];
-  },
-};
+const FORMER = 'Another listener has the lease.';
 
-const reportOfFormer: FaultPlan = {
-  name: 'two-of-each/listener/report-of-a-former-term',
-  says: 'Another listener has the lease. A report of the former holder arrives: 409, and nothing changes.',
+const LATE_CALLS: readonly LateCall[] = [
+  {
+    name: 'lost-response/repeated-report',
+    says: 'A report of a creation in progress arrives a second time after the creation: it is answered, and has no effect.',
+    isOfFormer: false,
+    calls: async (world) => [await reportInProgress(world)],
+  },
+  {
+    name: 'two-of-each/listener/report-of-a-former-term',
+    says: `${FORMER} A report of the former holder arrives: 409, and nothing changes.`,
+    isOfFormer: true,
+    calls: async (world) => {
+      const call = await reportInProgress(world);
+      // The former holder continues with its own count.
+      return [{ ...call, body: { ...call.body, seq: (call.body.seq ?? 0) + 1_000 } }];
+    },
+  },
+  {
+    name: 'two-of-each/listener/lease-of-a-former-term',
+    says: `${FORMER} A renewal and a release of the former holder arrive: 409, and the lease does not change.`,
+    isOfFormer: true,
+    calls: async (world) => {
+      const isRenewal = ({ method, path, body }: Call) =>
+        method === 'PUT' && path.endsWith('/lease') && body.epoch !== null;
+      const call = await callOf(world, 'a renewal of the lease', isRenewal);
+      return [call, { ...call, body: { ...call.body, release: true } as Body }];
+    },
+  },
+  {
+    name: 'two-of-each/listener/inventory-of-a-former-term',
+    says: `${FORMER} An inventory of the former holder arrives, from before the deployment existed: 409, and nothing is marked as missing.`,
+    isOfFormer: true,
+    calls: async (world) => {
+      const { id, epoch } = await leaseOf(world);
+      const body = { epoch, complete: true, items: [] };
+      return [{ method: 'POST', path: `/v2/listeners/${id}/inventory`, body }];
+    },
+  },
+];
+
+const lateCallPlan = ({ name, says, isOfFormer, calls }: LateCall): FaultPlan => ({
+  name,
+  says,
   ...AS_LISTENER,
   run: async (world): Promise<Violation[]> => {
-    const { id } = await runningDeployment(world);
-    const { path, batch } = toldOnTheWay(world);
-    await world.restart('listener');
-    await world.quiet({ forMs: SETTLED_MS });
-    // Whoever sleeps goes on with its own count.
-    const { status, changes } = await post(world, id, path, { ...batch, seq: batch.seq + 1_000 });
-    return status === 409 ? changes : [...changes, broken(`the late report was answered ${status}`)];
+    await runningDeployment(world);
+    const sent = await calls(world);
+    if (isOfFormer) {
+      await world.restart('listener');
+      await world.quiet({ forMs: SETTLED_MS });
+    }
+    const checks = new Checks();
+    for (const { method, path, body } of sent) {
+      const before = await stateOf(world);
+      const { status } = await callAsListener(world, method, path, body);
+      const after = await stateOf(world);
+      checks.that(before === after, `the record was ${before}, and is ${after}`);
+      checks.that(status === (isOfFormer ? 409 : 200), `the late call was answered ${status}`);
+    }
+    return checks.violations;
   },
-};
+});
 
 interface LeaseRow {
   id: string;
   epoch: number;
   seq: number;
 }
-export async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
+async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
   const [row] = await world.sql<LeaseRow>(
     'SELECT id, lease_epoch::int AS epoch, report_seq::int AS seq FROM listeners',
   );
@@ -115,7 +171,7 @@ const acknowledgedAhead: FaultPlan = {
     const { id: listener, epoch, seq } = await leaseOf(world);
     const reports = [{ kind: 'applied', deployment_id: id, generation: 1_000 }];
     const batch = { epoch, seq: seq + 1, reports };
-    const { status } = await tell(world, `/v2/listeners/${listener}/reports`, batch);
+    const { status } = await callAsListener(world, 'POST', `/v2/listeners/${listener}/reports`, batch);
     await world.restart('listener');
     const late = await deliversAChange(world, id);
     return status === 200 ? late : [broken(`the report was answered ${status}`)];
@@ -202,8 +258,7 @@ const handedOutToFormer: FaultPlan = {
 };
 
 export const lateCallPlans: readonly FaultPlan[] = [
-  reportAgain,
-  reportOfFormer,
+  ...LATE_CALLS.map(lateCallPlan),
   acknowledgedAhead,
   lostWork,
   handedOutToFormer,

@@ -9,7 +9,7 @@ import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { replacedProcessPlans } from './replaced-process.ts';
-import { Checks, imageChange, imageOf, serving } from './steps.ts';
+import { broken, Checks, imageChange, imageOf, runningDeployment, serving } from './steps.ts';
 import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
@@ -156,9 +156,38 @@ const spread: FaultPlan = {
   },
 };
 
+/** A candidate reads the lease at least every 2 s. */
+const READS_LEASE_MS = 6_000;
+
+const resumedCandidate: FaultPlan = {
+  name: 'two-of-each/operator/lease-of-the-successor',
+  says: 'The operator is stopped until another operator leads, and then continues: it does not write the lease, and the other one keeps it.',
+  run: async (world): Promise<Violation[]> => {
+    await runningDeployment(world);
+    const successor = await world.start('operator', 'operator-2');
+    const former = world.process('operator');
+    former.signal('SIGSTOP');
+    await untilLeads(world, successor);
+    const from = Date.now();
+    former.signal('SIGCONT');
+    await sleep(READS_LEASE_MS);
+    const looked = world.kubernetes
+      .exchanges('operator')
+      .filter(({ resource, at }) => resource === 'leases' && at >= from);
+    if (looked.length === 0) return [broken('it did not look at the lease')];
+    const taken = looked.filter(({ verb, upstreamStatus }) => verb === 'update' && upstreamStatus === 200);
+    const leader = await leaderOf(world, 'operator');
+    return [
+      ...taken.map(() => broken('one that was replaced has written the lease of one that lives')),
+      ...(isHeldBy(leader, successor) ? [] : [broken(`${leader} leads, not ${successor.name}`)]),
+    ];
+  },
+};
+
 export const secondProcessPlans: readonly FaultPlan[] = [
   ...replacedProcessPlans,
   spread,
+  resumedCandidate,
   ...(['api', 'listener', 'operator'] as const).flatMap((role) => [
     wrongClock(role, HOUR_MS),
     wrongClock(role, -HOUR_MS),
