@@ -1,6 +1,5 @@
 import type { Inject } from '../cluster/listener/session/hub-transport.ts';
 import { type Config, ConfigError } from '../config/index.ts';
-import { KnownRoom } from '../domain/scheduling/known-room.ts';
 import { startBranchPoller } from '../hub/api/builds/branch-poller.ts';
 import { buildApp } from '../hub/api/core/app.ts';
 import type { ApiDeps } from '../hub/api/core/deps.ts';
@@ -24,6 +23,7 @@ import {
   generateApiKey,
   hashApiKey,
 } from '../hub/store/tenancy/api-keys.ts';
+import { KnownRoom } from '../hub/store/tenancy/known-room.ts';
 import { untilMigrated } from './await-migration.ts';
 import { checkDatabaseRole } from './database-role.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';

@@ -173,8 +173,8 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
     // A tenant with a thousand resources must not delay other tenants.
-    groupOf: (key) => caches.tenantOf(key),
-    maxOfGroup: MAX_RECONCILES_OF_TENANT,
+    tenantOf: (key) => caches.tenantOf(key),
+    perTenant: MAX_RECONCILES_OF_TENANT,
     held: true,
     clock,
   });
@@ -186,7 +186,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     clock,
     important: IMPORTANT_EVENTS,
   });
-  caches.onChange((key, cause) => queue.add(key, { ahead: cause === 'asked' }));
+  caches.onChange((key) => queue.add(key));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
   const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
   hooks?.onTerm?.({

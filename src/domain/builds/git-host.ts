@@ -95,11 +95,13 @@ export interface GitHost {
   /**
    * The newest commits of branches of a repository, in the order of `branches`. null: the branch does not exist.
    * @param branches names of branches; null means the default branch
+   * @param tenantId the tenant that is served; tenants take turns
    * @throws GitHostError
    */
   branchHeads(
     access: RepositoryAccess,
     branches: readonly (string | null)[],
+    tenantId: string,
   ): Promise<readonly (BranchHead | null)[]>;
 }
 

@@ -1,27 +1,23 @@
-/** How often something may happen. */
 export interface Rate {
-  /** Tokens that come back in a second. */
+  /** Tokens that are added per second. */
   readonly perSecond: number;
-  /** Most tokens: what may happen at once after a rest. */
+  /** Maximum number of tokens. */
   readonly burst: number;
 }
 
 interface Bucket {
   tokens: number;
-  /** When `tokens` was right, in milliseconds. */
+  /** The time of `tokens`, in milliseconds. */
   at: number;
 }
 
 const MAX_BUCKETS = 10_000;
 
-/**
- * Token buckets by key. A bounded number is remembered: beyond it the one that was used least recently is forgotten, as
- * if it were full again, which most likely it is.
- */
+/** Token buckets by key. Beyond a maximum number, the bucket that was used least recently is dropped, as if it were full. */
 export class TokenBuckets {
   readonly #rate: Rate;
   readonly #max: number;
-  /** In the order of use, oldest first. */
+  /** In the order of use, the oldest first. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(rate: Rate, max = MAX_BUCKETS) {
@@ -29,27 +25,27 @@ export class TokenBuckets {
     this.#max = max;
   }
 
-  /** How many keys are remembered. */
+  /** Number of buckets. */
   get size(): number {
     return this.#buckets.size;
   }
 
   /**
-   * Takes a token, if there is one.
-   * @param now milliseconds of a clock that never goes back
-   * @returns 0, or in how many seconds there will be one
+   * Takes a token, if the bucket has one.
+   * @param now monotonic time in milliseconds
+   * @returns 0, or the number of seconds until the bucket has a token
    */
   take(key: string, now: number): number {
     const { tokens, at } = this.#present(key, now);
     const taken = tokens >= 1;
-    // Again at the end of the order.
+    // Moves to the end of the order.
     this.#buckets.delete(key);
     this.#buckets.set(key, { tokens: taken ? tokens - 1 : tokens, at });
     this.#forget();
     return taken ? 0 : (1 - tokens) / this.#rate.perSecond;
   }
 
-  /** As `take`, but takes none. */
+  /** Like `take`, but takes no token. */
   wait(key: string, now: number): number {
     return Math.max(0, 1 - this.#present(key, now).tokens) / this.#rate.perSecond;
   }

@@ -4,7 +4,7 @@ import {
   gitUsername,
   type RepositoryAccess,
 } from '../../domain/builds/git-host.ts';
-import { NO_GROUP, Turns } from '../../domain/scheduling/turns.ts';
+import { FairLimiter } from '../../domain/scheduling/fair-limiter.ts';
 import {
   findRepository,
   type RepositoryLookup,
@@ -19,16 +19,7 @@ import { listRefs } from './list-refs.ts';
 /** Number of git processes at the same time. Their memory counts in the limit of the container. */
 const MAX_PROCESSES = 3;
 
-const processes = new Turns({ max: MAX_PROCESSES });
-
-async function withProcess<T>(task: () => Promise<T>): Promise<T> {
-  await new Promise<void>((begin) => processes.take(NO_GROUP, begin));
-  try {
-    return await task();
-  } finally {
-    processes.leave(NO_GROUP);
-  }
-}
+const processes = new FairLimiter({ total: MAX_PROCESSES, perTenant: MAX_PROCESSES - 1 });
 
 const GIT_RESPONSE = 'application/x-git-upload-pack-advertisement';
 
@@ -67,18 +58,18 @@ async function placeOf(
 /**
  * The newest commits of branches, in their order; null: the branch does not exist.
  * @param branches null: the default branch
- * @param path PATH of git
+ * @param options.path PATH of git
  * @throws GitHostError; Error when git cannot be run
  */
 export async function branchHeads(
   access: RepositoryAccess,
   branches: readonly (string | null)[],
-  options: HttpsOptions,
-  path: string,
+  tenantId: string,
+  options: HttpsOptions & { readonly path: string },
 ): Promise<(BranchHead | null)[]> {
   const { provider, token } = access;
   const credentials = token === null ? null : { username: gitUsername(provider), token };
   const place = await placeOf(access, credentials, options);
-  const refs = await withProcess(() => listRefs(place, credentials, { ...options, path }));
+  const refs = await processes.run(tenantId, () => listRefs(place, credentials, options));
   return branches.map((branch) => refs.head(branch));
 }

@@ -63,6 +63,6 @@ export function createGitHost(options: GitHostOptions): GitHost {
           : await readPage(access, { number: number + 1, size: limit }, call);
       return [...first, ...more].slice(skip, skip + limit);
     },
-    branchHeads: (access, branches) => branchHeads(access, branches, call, path),
+    branchHeads: (access, branches, tenantId) => branchHeads(access, branches, tenantId, { ...call, path }),
   };
 }

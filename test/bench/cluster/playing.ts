@@ -3,12 +3,11 @@
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 import { onBehalfOf } from '../../../src/cluster/kube/transport/flow-context.ts';
-import { CallLimiter } from '../../../src/cluster/kube/transport/limiter.ts';
 import { ITEMS_AT_ONCE } from '../../../src/cluster/listener/act.ts';
 import { ITEMS_OF_ONE_TENANT } from '../../../src/cluster/listener/apply/work-table.ts';
 import { MAX_RECONCILES_OF_TENANT, RECONCILE_WORKERS } from '../../../src/cluster/operator/operator.ts';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
-import { NO_GROUP } from '../../../src/domain/scheduling/turns.ts';
+import { FairLimiter, NO_TENANT } from '../../../src/domain/scheduling/fair-limiter.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
@@ -47,7 +46,7 @@ export const EACH_ITS_OWN = Symbol('each its own tenant');
 interface Lanes {
   readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
   /** Deployments under way at a time. */
-  readonly slots: Readonly<Record<ClusterRole, CallLimiter>>;
+  readonly slots: Readonly<Record<ClusterRole, FairLimiter>>;
   /** Told of what nothing waits for. */
   beside(sending: Promise<void>): void;
 }
@@ -59,7 +58,6 @@ interface Lanes {
  */
 async function playOne(recording: Recording, place: Place, { clients, slots, beside }: Lanes): Promise<void> {
   const rewrite = rewriter(recording, place);
-  const never = new AbortController().signal;
   let parent: KubeObject['metadata'] = { name: place.name };
   /** By kind and name. */
   const uids = new Map<string, string | undefined>();
@@ -78,13 +76,13 @@ async function playOne(recording: Recording, place: Place, { clients, slots, bes
   };
   const roles = Map.groupBy(recording.waves, (wave) => wave[0]?.role);
   for (const role of CLUSTER_ROLES)
-    await slots[role].run(async () => {
+    await slots[role].run(NO_TENANT, async () => {
       for (const wave of roles.get(role) ?? []) {
         const [events, others] = [wave.filter(isEvent), wave.filter((step) => !isEvent(step))];
-        for (const event of events) beside(onBehalfOf(NO_GROUP, () => send(event)));
+        for (const event of events) beside(onBehalfOf(NO_TENANT, () => send(event)));
         await Promise.all(others.map(send));
       }
-    }, never);
+    });
 }
 
 export interface Player {
@@ -115,10 +113,10 @@ export async function openStage(
     underWay.add(settled);
   };
   return {
-    player: (tenant = NO_GROUP) => {
+    player: (tenant = NO_TENANT) => {
       const limiter = (role: ClusterRole) =>
-        new CallLimiter({
-          maxInFlight: (tenant === NO_GROUP || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
+        new FairLimiter({
+          total: (tenant === NO_TENANT || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
         });
       const slots = { listener: limiter('listener'), operator: limiter('operator') };
       return {

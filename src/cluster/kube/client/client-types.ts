@@ -123,8 +123,8 @@ export interface KubeClientOptions {
   userAgent: string;
   requestTimeoutMs: number;
   /**
-   * Maximum number of concurrent writes (default 16). One tenant has at most 8 concurrent writes, 2 under sustained
-   * load, and 1 while another tenant writes. Tenants take turns with further writes.
+   * Maximum number of concurrent writes (default 16). One tenant has at most 4 concurrent writes. Tenants take turns
+   * with further writes.
    */
   maxWritesInFlight?: number;
   /** Environment with the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT). */

@@ -8,17 +8,8 @@ import { RestClient } from './rest-client.ts';
 export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
-/**
- * Limits for the writes of one tenant. Two concurrent writes use a server with two processors as fully as sixteen, and
- * another tenant gets a faster response. Tenants with few writes come first. A server that is slow without load
- * (admission webhooks) still gets up to 8 concurrent writes, 40 per second (docs/decisions/0048).
- */
-const WRITES_OF_ONE_TENANT = {
-  maxOfGroup: 8,
-  share: { atOnce: 2, everyMs: 25 },
-  shareBeside: { atOnce: 1, everyMs: 50 },
-  yieldMs: 150,
-};
+/** Fewer than a server with two processors can handle, so that the writes of another tenant are fast (docs/decisions/0048). */
+const WRITES_OF_ONE_TENANT = 4;
 
 /**
  * Creates a client for the cluster in the options. Reads the kubeconfig (or the pod's service account) immediately
@@ -40,8 +31,8 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     userAgent: options.userAgent,
     timeoutMs: options.requestTimeoutMs,
     writes: new CallLimiter({
-      maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
-      ofGroup: WRITES_OF_ONE_TENANT,
+      total: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
+      perTenant: WRITES_OF_ONE_TENANT,
     }),
     observer: options.observer,
   });

@@ -1,6 +1,7 @@
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
-import { onBehalfOf } from '../transport/flow-context.ts';
+import { FairLimiter, NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
+import { type Rate, TokenBuckets } from '../../../domain/scheduling/token-buckets.ts';
+import { currentTenant, onBehalfOf } from '../transport/flow-context.ts';
 import type { KubeClient } from './client-types.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { isKubeError, toKubeError } from './errors.ts';
@@ -50,16 +51,6 @@ interface Series {
   lastUsed: number;
 }
 
-interface Allowance {
-  readonly burst: number;
-  readonly refillMs: number;
-}
-
-interface Budget {
-  tokens: number;
-  at: number;
-}
-
 /** Dropped events of one object. */
 interface DroppedEvents {
   count: number;
@@ -70,9 +61,9 @@ const MAX_MESSAGE = 1024;
 const MAX_SERIES = 4096;
 const MAX_QUEUED = 1000;
 /** As in client-go's spam filter, each object may have `burst` events at once, and one more after each interval. */
-const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
+const ORDINARY: Rate = { burst: 25, perSecond: 1 / 60 };
 /** Warnings and other important events have their own budget, which ordinary events cannot use up. */
-const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
+const IMPORTANT: Rate = { burst: 50, perSecond: 1 / 20 };
 const DROPPED = 'EventsLeftOut';
 const DROPPED_MESSAGE =
   'events about this object were dropped because there were too many in a short time; see its status for the current state';
@@ -90,10 +81,12 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
   readonly #series = new Map<string, Series>();
-  readonly #budgets = new Map<string, Budget>();
+  readonly #ordinary = new TokenBuckets(ORDINARY, MAX_SERIES);
+  readonly #important = new TokenBuckets(IMPORTANT, MAX_SERIES);
   readonly #dropped = new Map<string, DroppedEvents>();
-  readonly #queue: Series[] = [];
-  #sending: Promise<void> | undefined;
+  /** One Event at a time, in turns between tenants. */
+  readonly #sending = new FairLimiter({ total: 1 });
+  readonly #sends = new Set<Promise<void>>();
   #serial = 0;
 
   constructor(options: EventRecorderOptions) {
@@ -105,7 +98,8 @@ export class EventRecorder {
   record(object: KubeObject, type: EventType, reason: string, message: string): void {
     const text = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
     const isImportant = type === 'Warning' || this.#options.important?.has(reason) === true;
-    if (!this.#spend(object, isImportant)) {
+    const budget = isImportant ? this.#important : this.#ordinary;
+    if (budget.take(identityOf(object), this.#clock.now()) > 0) {
       this.#options.logger.debug(
         { kind: object.kind, reason },
         'too many events about one object; dropping an event',
@@ -120,7 +114,7 @@ export class EventRecorder {
     series.count += times;
     series.lastAt = this.#clock.date();
     if (series.queued) return;
-    if (this.#queue.length >= MAX_QUEUED) {
+    if (this.#sending.waiting >= MAX_QUEUED) {
       this.#options.logger.debug(
         { reason: series.reason },
         'too many events are waiting to be sent; dropping an event',
@@ -128,17 +122,15 @@ export class EventRecorder {
       return;
     }
     series.queued = true;
-    this.#queue.push(series);
-    // One loop sends the events of all tenants. The calls of the loop are not counted for the tenant whose event
-    // started the loop.
-    this.#sending ??= onBehalfOf(NO_GROUP, () => this.#sendAll()).finally(() => {
-      this.#sending = undefined;
-    });
+    // The writes of Events do not count for a tenant, because nothing waits for them.
+    const send = this.#sending.run(currentTenant(), () => onBehalfOf(NO_TENANT, () => this.#deliver(series)));
+    this.#sends.add(send);
+    void send.finally(() => this.#sends.delete(send));
   }
 
   /** Resolves when all events that were recorded so far are sent or dropped. */
   async flush(): Promise<void> {
-    await this.#sending;
+    await Promise.all(this.#sends);
   }
 
   /**
@@ -185,33 +177,19 @@ export class EventRecorder {
     return fresh;
   }
 
-  /** Takes one event from the budget of the object. false: the budget is used up. */
-  #spend(object: KubeObject, isImportant: boolean): boolean {
-    const { burst, refillMs } = isImportant ? IMPORTANT : ORDINARY;
-    const id = `${identityOf(object)}${isImportant ? '!' : ''}`;
-    const now = this.#clock.now();
-    const budget = this.#budgets.get(id) ?? { tokens: burst, at: now };
-    const tokens = Math.min(burst, budget.tokens + (now - budget.at) / refillMs);
-    this.#budgets.delete(id);
-    this.#budgets.set(id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
-    dropOldest(this.#budgets, MAX_SERIES);
-    return tokens >= 1;
-  }
-
-  async #sendAll(): Promise<void> {
+  /** Never throws. */
+  async #deliver(series: Series): Promise<void> {
     // Events that are recorded in the same turn are counted together.
     await Promise.resolve();
-    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
-      series.queued = false;
-      try {
-        await this.#send(series);
-      } catch (error) {
-        const { reason, object } = series;
-        this.#options.logger.debug(
-          { reason, kind: object.kind, error: toKubeError(error).message },
-          'event dropped',
-        );
-      }
+    series.queued = false;
+    try {
+      await this.#send(series);
+    } catch (error) {
+      const { reason, object } = series;
+      this.#options.logger.debug(
+        { reason, kind: object.kind, error: toKubeError(error).message },
+        'event dropped',
+      );
     }
   }
 

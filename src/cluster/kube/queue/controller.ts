@@ -19,7 +19,7 @@ export interface WorkersOptions {
   /** The queue of keys. The workers shut it down when they stop, so a new term of leadership needs a new queue. */
   queue: WorkQueue;
   /**
-   * Reconciles one key, on behalf of its group. An error counts as `retry`. The signal fires at the deadline and with
+   * Reconciles one key, on behalf of its tenant. An error counts as `retry`. The signal fires at the deadline and with
    * `abort`. The id is on every log line of this reconcile.
    */
   reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<ReconcileOutcome>;
@@ -69,7 +69,7 @@ async function work(options: WorkersOptions): Promise<void> {
     const reconcileId = nextReconcileId();
     const logger = withFields(options.logger, { reconcileId });
     const attemptOptions = { ...options, logger };
-    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, attemptOptions));
+    const outcome = await onBehalfOf(queue.tenantOf(key), () => attempt(key, reconcileId, attemptOptions));
     settle(queue, key, outcome, attemptOptions);
     queue.done(key);
     try {

@@ -1,12 +1,12 @@
 import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
+import { FairLimiter, NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
-import { ReadyKeys } from './ready-keys.ts';
 
 export interface WorkQueueOptions {
-  /** The group (tenant) of a key. Groups take turns, round-robin. Default: all keys are one group. */
-  groupOf?: (key: string) => string;
-  /** Maximum number of concurrent keys of one group, so that a worker is free for another group; default: unlimited. */
-  maxOfGroup?: number;
+  /** The tenant of a key. Tenants take turns, round robin. Default: all keys belong to no tenant. */
+  tenantOf?: (key: string) => string;
+  /** Maximum number of concurrent keys of one tenant, so that a worker is free for another; default: unlimited. */
+  perTenant?: number;
   /** No key is handed out before `release`; default: false. */
   held?: boolean;
   /** Default 500 ms, cap 60 s. */
@@ -15,47 +15,46 @@ export interface WorkQueueOptions {
   random?: () => number;
 }
 
-export interface AddOptions {
-  /** The key is served before other keys of its group, because a user waits for it. Default: false. */
-  ahead?: boolean;
-}
-
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
 
 /**
  * Keyed, deduplicating work queue (the idea of client-go's workqueue).
  * - Only one worker at a time has a key. If the key is added during this time, it is handed out once more after `done`.
- * - Groups take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `maxOfGroup` keeps
- *   a worker free for other groups. Without a free worker, keys of other groups would wait for a reconcile to end.
- * - Within a group, keys that were added with `ahead` come first, three out of four times.
+ * - Tenants take turns: a tenant with a thousand keys delays another tenant's single key by one turn. `perTenant` keeps
+ *   a worker free for other tenants. Without a free worker, keys of other tenants would wait for a reconcile to end.
  * - Handing a key out cancels its delay: the reconcile decides when to run again.
  * - If the server asked for a delay of a key, the key is delayed at least that long.
  */
 export class WorkQueue {
-  readonly #groupOf: (key: string) => string;
-  readonly #maxOfGroup: number;
+  readonly #tenantOf: (key: string) => string;
+  /** A key that a worker has is a running task, and a ready key is a waiting task. */
+  readonly #turns: FairLimiter;
   readonly #backoff: BackoffOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #ready = new ReadyKeys();
-  /** Keys with a worker, and the group that each was handed out for. */
+  /** Keys that are ready for a worker, and when each became ready: the oldest first. */
+  readonly #ready = new Map<string, number>();
+  /** Keys with a worker, and the tenant that each was handed out for. */
   readonly #processing = new Map<string, string>();
-  /** Number of keys with a worker, by group; 0 is not stored. */
-  readonly #processingOf = new Map<string, number>();
-  /** Keys that were added while a worker had them, and whether they were added with `ahead`. */
-  readonly #again = new Map<string, boolean>();
+  /** Keys that were added while a worker had them. */
+  readonly #again = new Set<string>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
   /** The end of the delay that the server asked for, by key, on the clock. */
   readonly #notBefore = new Map<string, number>();
+  /** Workers that wait for a key. */
   readonly #waiting: ((key: string | undefined) => void)[] = [];
-  /** Held keys in order of arrival, with `ahead` and the time of arrival; undefined after the release. */
-  #held: Map<string, { readonly ahead: boolean; readonly at: number }> | undefined;
+  /** Held keys and the time of arrival of each, in order of arrival; undefined after the release. */
+  #held: Map<string, number> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
-    this.#groupOf = options.groupOf ?? (() => '');
-    this.#maxOfGroup = options.maxOfGroup ?? Number.POSITIVE_INFINITY;
+    this.#tenantOf = options.tenantOf ?? (() => NO_TENANT);
+    this.#turns = new FairLimiter({
+      total: Number.POSITIVE_INFINITY,
+      perTenant: options.perTenant,
+      isOpen: () => this.#waiting.length > 0 && this.#held === undefined,
+    });
     this.#backoff = options.backoff ?? BACKOFF;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -64,27 +63,24 @@ export class WorkQueue {
 
   /**
    * Hands out the held keys in the order of their names. The caches were filled in this order, so objects with
-   * neighbouring names are decompressed together. The group of each key is determined now, because it is unknown before
+   * neighbouring names are decompressed together. The tenant of each key is determined now, because it is unknown before
    * all lists are complete.
    */
   release(): void {
-    const held = this.#held ?? new Map<string, { readonly ahead: boolean }>();
+    const held = this.#held ?? new Map<string, number>();
     // The keys are no longer sorted by time. All get the earliest time, so that no wait is reported too short.
-    const at = this.#heldSince() ?? this.#clock.now();
+    const at = firstOf(held) ?? this.#clock.now();
+    for (const key of [...held.keys()].sort()) this.#makeReady(key, at);
     this.#held = undefined;
-    for (const key of [...held.keys()].sort())
-      this.#ready.add(key, this.#groupOf(key), { ahead: held.get(key)?.ahead === true, at });
-    this.#handOut();
+    this.#turns.startWaiting();
   }
 
-  add(key: string, { ahead = false }: AddOptions = {}): void {
+  add(key: string): void {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
-    if (this.#held !== undefined) {
-      const known = this.#held.get(key);
-      this.#held.set(key, { ahead: ahead || known?.ahead === true, at: known?.at ?? this.#clock.now() });
-    } else if (this.#processing.has(key)) this.#again.set(key, ahead || this.#again.get(key) === true);
-    else this.#makeReadyInTime(key, ahead);
+    if (this.#held !== undefined) this.#held.set(key, this.#held.get(key) ?? this.#clock.now());
+    else if (this.#processing.has(key)) this.#again.add(key);
+    else this.#makeReadyInTime(key);
   }
 
   /** Adds the key after `ms`. Of several calls, the earliest time counts. */
@@ -131,19 +127,17 @@ export class WorkQueue {
    */
   get(): Promise<string | undefined> {
     if (this.#drained !== undefined) return Promise.resolve(undefined);
-    const key = this.#take();
-    if (key !== undefined) return Promise.resolve(key);
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#turns.startWaiting();
+    });
   }
 
   done(key: string): void {
-    const group = this.#processing.get(key);
-    if (group !== undefined) this.#count(group, -1);
+    const tenant = this.#processing.get(key);
     this.#processing.delete(key);
-    const ahead = this.#again.get(key);
-    this.#again.delete(key);
-    if (ahead !== undefined) this.add(key, { ahead });
-    this.#handOut();
+    if (this.#again.delete(key)) this.add(key);
+    if (tenant !== undefined) this.#turns.release(tenant);
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
 
@@ -163,9 +157,8 @@ export class WorkQueue {
     return this.#drained.promise;
   }
 
-  /** The group of a key. */
-  groupOf(key: string): string {
-    return this.#groupOf(key);
+  tenantOf(key: string): string {
+    return this.#tenantOf(key);
   }
 
   /** Number of keys that are ready and wait for a worker. */
@@ -190,57 +183,45 @@ export class WorkQueue {
   /** Age in ms of the ready key that has waited longest; 0 when no key waits. */
   get oldestAgeMs(): number {
     const now = this.#clock.now();
-    return now - (this.#ready.oldest() ?? this.#heldSince() ?? now);
-  }
-
-  /** Time of arrival of the first held key. */
-  #heldSince(): number | undefined {
-    return this.#held?.values().next().value?.at;
+    return now - (firstOf(this.#ready) ?? firstOf(this.#held ?? new Map()) ?? now);
   }
 
   #isReady(key: string): boolean {
     return this.#again.has(key) || this.#ready.has(key) || this.#held?.has(key) === true;
   }
 
-  #makeReadyInTime(key: string, ahead: boolean): void {
-    const at = this.#clock.now();
-    const waitMs = (this.#notBefore.get(key) ?? 0) - at;
+  #makeReadyInTime(key: string): void {
+    const now = this.#clock.now();
+    const waitMs = (this.#notBefore.get(key) ?? 0) - now;
     if (waitMs > 0) {
       this.addAfter(key, waitMs);
       return;
     }
     this.#notBefore.delete(key);
-    this.#ready.add(key, this.#groupOf(key), { ahead, at });
-    this.#handOut();
+    if (!this.#ready.has(key)) this.#makeReady(key, now);
   }
 
-  /** Hands keys to waiting workers. */
-  #handOut(): void {
-    while (this.#waiting.length > 0) {
-      const key = this.#take();
-      if (key === undefined) return;
-      this.#waiting.shift()?.(key);
-    }
+  #makeReady(key: string, at: number): void {
+    const tenant = this.#tenantOf(key);
+    this.#ready.set(key, at);
+    this.#turns.acquire(tenant, () => this.#handOut(key, tenant));
   }
 
-  #take(): string | undefined {
-    const next = this.#ready.take((group) => (this.#processingOf.get(group) ?? 0) < this.#maxOfGroup);
-    if (next === undefined) return undefined;
-    const { key, group } = next;
+  /** Hands the key to a waiting worker. */
+  #handOut(key: string, tenant: string): void {
+    this.#ready.delete(key);
     this.#cancelDelay(key);
-    this.#processing.set(key, group);
-    this.#count(group, 1);
-    return key;
-  }
-
-  #count(group: string, change: 1 | -1): void {
-    const left = (this.#processingOf.get(group) ?? 0) + change;
-    if (left === 0) this.#processingOf.delete(group);
-    else this.#processingOf.set(group, left);
+    this.#processing.set(key, tenant);
+    this.#waiting.shift()?.(key);
   }
 
   #cancelDelay(key: string): void {
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
   }
+}
+
+/** The time of the first entry. */
+function firstOf(times: ReadonlyMap<string, number>): number | undefined {
+  return times.values().next().value;
 }

@@ -1,19 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
+import { NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 
 /**
- * The group (tenant) on whose behalf calls are made. Every call that a worker starts for a key belongs to the key's
- * group, at any depth of nested calls.
+ * The tenant on whose behalf calls are made. Every call that a worker starts for a key belongs to the key's tenant, at
+ * any depth of nested calls.
  */
 
 const present = new AsyncLocalStorage<string>();
 
-/** Runs a task. The calls of the task, including asynchronous calls, are on behalf of the group. */
-export function onBehalfOf<T>(group: string, task: () => T): T {
-  return present.run(group, task);
+/** Runs a task. The calls of the task, including asynchronous calls, are on behalf of the tenant. */
+export function onBehalfOf<T>(tenant: string, task: () => T): T {
+  return present.run(tenant, task);
 }
 
-/** The group of the current code. The default means that no group is set. */
-export function currentGroup(): string {
-  return present.getStore() ?? NO_GROUP;
+/** The tenant of the current code. */
+export function currentTenant(): string {
+  return present.getStore() ?? NO_TENANT;
 }

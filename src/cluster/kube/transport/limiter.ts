@@ -1,7 +1,7 @@
-import { Turns, type TurnsOptions } from '../../../domain/scheduling/turns.ts';
+import { FairLimiter, type FairLimits } from '../../../domain/scheduling/fair-limiter.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
 import { isKubeError } from '../client/errors.ts';
-import { currentGroup } from './flow-context.ts';
+import { currentTenant } from './flow-context.ts';
 
 /**
  * Number of consecutive rejections, without a success in between, that show an overload of the server instead of a
@@ -10,55 +10,44 @@ import { currentGroup } from './flow-context.ts';
 const REFUSALS_IN_A_ROW = 3;
 const MAX_PAUSE_MS = 30_000;
 
-export interface LimiterOptions {
-  maxInFlight: number;
-  /** Limits for one group; default: none. */
-  ofGroup?: Pick<TurnsOptions, 'maxOfGroup' | 'share' | 'shareBeside' | 'yieldMs'>;
-  clock?: Clock;
-  /** The group of a call that begins to wait; default: the group on whose behalf it is made. */
-  groupOf?: () => string;
+export interface CallLimits extends Omit<FairLimits, 'isOpen'> {
+  readonly clock?: Clock;
 }
 
 /**
- * Limits the number of concurrent calls, in total and for each group. Groups (tenants) take turns with further calls. A
- * single 429 affects only its own call, because the caller's backoff honours Retry-After. After several consecutive
- * rejections, the limiter holds back new calls until Retry-After has passed. One rejected object therefore never slows
- * down others.
+ * Limits the number of concurrent calls, in total and for each tenant. A single 429 affects only its own call, because
+ * the caller's backoff honours Retry-After. After several consecutive rejections, the limiter holds back new calls until
+ * Retry-After has passed. One rejected object therefore never slows down others.
  */
 export class CallLimiter {
-  readonly #turns: Turns;
+  readonly #calls: FairLimiter;
   readonly #clock: Clock;
-  readonly #groupOf: () => string;
   #refusals = 0;
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = currentGroup }: LimiterOptions) {
+  constructor({ clock = systemClock, ...limits }: CallLimits) {
     this.#clock = clock;
-    this.#groupOf = groupOf;
-    this.#turns = new Turns({
-      max: maxInFlight,
-      ...ofGroup,
-      clock,
-      isOpen: () => this.#isOpen(),
-    });
+    this.#calls = new FairLimiter({ ...limits, isOpen: () => this.#isOpen() });
   }
 
   get inFlight(): number {
-    return this.#turns.taken;
+    return this.#calls.running;
   }
 
   get waiting(): number {
-    return this.#turns.waiting;
+    return this.#calls.waiting;
   }
 
   /**
-   * Runs `task` when its turn comes. If the signal fires before, rejects with the signal's reason and does not start
-   * the task.
+   * Runs `task` when its turn comes, for the current tenant. If the signal fires before, rejects with the signal's
+   * reason and does not start the task.
    */
-  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const group = this.#groupOf();
-    await this.#turn(group, signal);
+  run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#calls.run(currentTenant(), () => this.#observed(task), signal);
+  }
+
+  async #observed<T>(task: () => Promise<T>): Promise<T> {
     try {
       const result = await task();
       this.#refusals = 0;
@@ -66,39 +55,21 @@ export class CallLimiter {
     } catch (error) {
       this.#learn(error);
       throw error;
-    } finally {
-      this.#turns.leave(group);
     }
   }
 
-  #turn(group: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const giveUp = () => {
-        end();
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      const end = this.#turns.take(group, () => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      });
-    });
-  }
-
+  /** While calls are held back, schedules the end of the pause. */
   #isOpen(): boolean {
-    const pause = this.#pausedUntil - this.#clock.now();
-    if (pause > 0 && this.#turns.waiting > 0) this.#openAfter(pause);
-    return pause <= 0;
-  }
-
-  #openAfter(ms: number): void {
-    if (this.#resumeScheduled) return;
-    this.#resumeScheduled = true;
-    this.#clock.after(ms, () => {
-      this.#resumeScheduled = false;
-      this.#turns.open();
-    });
+    const pauseMs = this.#pausedUntil - this.#clock.now();
+    if (pauseMs <= 0) return true;
+    if (!this.#resumeScheduled) {
+      this.#resumeScheduled = true;
+      this.#clock.after(pauseMs, () => {
+        this.#resumeScheduled = false;
+        this.#calls.startWaiting();
+      });
+    }
+    return false;
   }
 
   #learn(error: unknown): void {

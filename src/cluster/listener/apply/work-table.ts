@@ -70,8 +70,8 @@ export class WorkTable {
   constructor(options: WorkTableOptions) {
     this.#options = options;
     this.queue = new WorkQueue({
-      groupOf: (key) => this.#items.get(key)?.tenant_id ?? '',
-      maxOfGroup: ITEMS_OF_ONE_TENANT,
+      tenantOf: (key) => this.#items.get(key)?.tenant_id ?? '',
+      perTenant: ITEMS_OF_ONE_TENANT,
       clock: options.clock,
       random: options.random,
     });

@@ -64,7 +64,7 @@ class BuildLogs {
     this.#queue = new WorkQueue({
       clock,
       backoff: BACKOFF,
-      groupOf: (key) => this.#followed.get(key)?.pod.metadata.labels?.[LABELS.tenantId] ?? '',
+      tenantOf: (key) => this.#followed.get(key)?.pod.metadata.labels?.[LABELS.tenantId] ?? '',
     });
     this.#pods = new Reflector<BuildPod>({
       client,

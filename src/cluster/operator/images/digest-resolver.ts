@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fullJitter } from '../../../domain/core/backoff.ts';
+import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { type Credentials, credentialsFor } from '../../image-registry/docker-config.ts';
 import type { ImageAnswer } from '../../image-registry/look-up.ts';
 import { registryReference } from '../../image-registry/reference.ts';
@@ -12,7 +13,6 @@ import { RESOURCES } from '../../kube/client/resources.ts';
 import type { ImageLookup, ImageQuery } from './image-lookup.ts';
 import { type RegistryCaller, RegistryCircuitBreaker } from './registry-circuit-breaker.ts';
 import { SingleFlight } from './single-flight.ts';
-import { ConcurrencyLimiter } from './turns.ts';
 
 /**
  * Resolves images to digests outside the reconcile workers. A resource that waits for a result occupies no worker
@@ -45,8 +45,10 @@ export interface DigestResolverOptions {
 
 const SECRETS_BACKOFF = { baseMs: 200, capMs: 5_000 };
 
-/** Concurrent requests: in total, per registry and per namespace. */
-const LIMITS = { total: 32, perGroup: 8, perOwner: 16 };
+/** Concurrent requests, in total and for each namespace, which belongs to one tenant. */
+const LIMITS = { total: 32, perTenant: 16 };
+/** Concurrent requests to one registry. */
+const LIMITS_OF_REGISTRY = { total: 8 };
 /** Maximum wait of a lookup for other lookups of its registry, in multiples of the timeout. */
 const MAX_WAITS = 10;
 
@@ -68,7 +70,9 @@ interface Question {
 export class DigestResolver {
   readonly #options: DigestResolverOptions;
   readonly #lookups = new Map<string, Lookup>();
-  readonly #limiter = new ConcurrencyLimiter(LIMITS);
+  readonly #limiter = new FairLimiter(LIMITS);
+  /** By host; without registries that have no request. */
+  readonly #registries = new Map<string, FairLimiter>();
   readonly #breaker: RegistryCircuitBreaker;
   readonly #requests = new SingleFlight<ImageAnswer>();
 
@@ -136,10 +140,23 @@ export class DigestResolver {
     this.#breaker.check(caller);
     const question = JSON.stringify([namespace, image, caller.credentials]);
     return await this.#requests.answer(question, ended, (signal) =>
-      this.#limiter.run({ group: caller.host, owner: namespace }, signal, () =>
-        this.#call({ image, credentials, caller, until }, signal),
-      ),
+      this.#inTurn(caller, signal, () => this.#call({ image, credentials, caller, until }, signal)),
     );
+  }
+
+  /** A request waits for its registry first, so that requests to a slow registry occupy no place of other requests. */
+  async #inTurn<T>(
+    { host, namespace }: RegistryCaller,
+    signal: AbortSignal,
+    request: () => Promise<T>,
+  ): Promise<T> {
+    const registry = this.#registries.get(host) ?? new FairLimiter(LIMITS_OF_REGISTRY);
+    this.#registries.set(host, registry);
+    try {
+      return await registry.run(namespace, () => this.#limiter.run(namespace, request, signal), signal);
+    } finally {
+      if (registry.running + registry.waiting === 0) this.#registries.delete(host);
+    }
   }
 
   async #call({ image, credentials, caller, until }: Question, signal: AbortSignal): Promise<ImageAnswer> {

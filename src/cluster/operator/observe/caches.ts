@@ -33,18 +33,7 @@ export interface CacheHealth {
   readonly stats: ReflectorStats;
 }
 
-/**
- * Why a custom resource is reconciled. asked: a client created, changed or deleted the resource, and waits. seen: any
- * other event, including the initial list.
- */
-export type ChangeCause = 'asked' | 'seen';
-
-type Changed = (key: string, cause: ChangeCause) => void;
-
-/** Whether two versions of a custom resource differ only in status or metadata. */
-const hasSameSpec = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
-  metadata.generation === before.metadata.generation &&
-  metadata.deletionTimestamp === before.metadata.deletionTimestamp;
+type Changed = (key: string) => void;
 
 /** Whether the event reports a write of this process. `noteWrite` has already added the object to the cache. */
 const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
@@ -58,7 +47,7 @@ const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
  */
 function changeHandlers(changed: Changed, keys: (object: UntypedObject) => string[]) {
   const notify = (...versions: UntypedObject[]) => {
-    for (const key of new Set(versions.flatMap(keys))) changed(key, 'seen');
+    for (const key of new Set(versions.flatMap(keys))) changed(key);
   };
   const updated = (object: UntypedObject, before: UntypedObject) => {
     if (!isEcho(object, before) || !isSecretSentinel(object)) notify(object, before);
@@ -95,16 +84,13 @@ export class Caches implements ClusterView {
   /** Calls back with the key of each custom resource that changed. Changes of owned objects do not count. */
   onResourceChange(changed: Changed): void {
     for (const reflector of this.#resources.values()) {
-      const notify = (object: UntypedObject) =>
-        changed(keyOf(object), reflector.hasSynced() ? 'asked' : 'seen');
+      const notify = (object: UntypedObject) => changed(keyOf(object));
       reflector.addHandlers({
         added: notify,
         deleted: notify,
         updated: (object, old) => {
           // A write of the status ends its reconcile, so its event needs no further reconcile.
-          if (isEcho(object, old)) return;
-          if (hasSameSpec(object, old)) changed(keyOf(object), 'seen');
-          else notify(object);
+          if (!isEcho(object, old)) notify(object);
         },
       });
     }
@@ -215,7 +201,7 @@ export class Caches implements ClusterView {
   }
 
   #notify(keys: readonly string[]): void {
-    for (const changed of this.#changed) for (const key of keys) changed(key, 'seen');
+    for (const changed of this.#changed) for (const key of keys) changed(key);
   }
 
   start(): void {

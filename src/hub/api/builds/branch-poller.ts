@@ -86,7 +86,8 @@ async function pollBranches(deps: ApiDeps, due: readonly DueBranch[]): Promise<P
     const access = await accessTo(deps, first);
     if (access === null) return due.map(() => ({ failure: 'no_token' }));
     const branches = [...new Set(due.map(requestedBranch).filter((branch) => branch !== undefined))];
-    const heads = branches.length === 0 ? [] : await deps.gitHost.branchHeads(access, branches);
+    const heads =
+      branches.length === 0 ? [] : await deps.gitHost.branchHeads(access, branches, first.tenantId);
     return due.map((each): PollResult => {
       const branch = requestedBranch(each);
       const head = branch === undefined ? null : (heads[branches.indexOf(branch)] ?? null);

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { NO_GROUP } from '../../../domain/scheduling/turns.ts';
+import { NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
-import { ConnectionPlaces } from './connection-places.ts';
+import { ConnectionLimiter } from './connection-limiter.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
 import { type Statement, valuesOf } from './statement.ts';
@@ -284,20 +284,13 @@ export function openDatabase(options: DatabaseOptions): Database {
       });
     });
 
-  const places = new ConnectionPlaces({ poolSize, waitMs: connectTimeoutMs });
-  const runOnce = async <T>(group: string, attempt: Attempt<T>): Promise<Outcome<T>> => {
-    const turn = places.enter(group);
-    if (turn !== undefined) await turn;
-    try {
-      return await attempt(await connect());
-    } finally {
-      places.leave(group);
-    }
-  };
-  const run = async <T>(group: string, attempt: Attempt<T>): Promise<T> => {
+  const connections = new ConnectionLimiter({ poolSize, waitMs: connectTimeoutMs });
+  const runOnce = <T>(tenant: string, attempt: Attempt<T>): Promise<Outcome<T>> =>
+    connections.run(tenant, async () => attempt(await connect()));
+  const run = async <T>(tenant: string, attempt: Attempt<T>): Promise<T> => {
     const runs = { contention: 0, dead: 0 };
     for (;;) {
-      const outcome = await runOnce(group, attempt);
+      const outcome = await runOnce(tenant, attempt);
       if (outcome.done) return outcome.value;
       const { again, error } = outcome;
       if (again === null) throw error;
@@ -310,14 +303,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   };
 
-  const scope = (tenantId: string, group = tenantId): Scope => ({
+  const scope = (tenantId: string, tenant = tenantId): Scope => ({
     transaction: (work, options = {}) =>
-      run(group, (client) => attemptTransaction(client, tenantId, work, options)),
-    read: (work) => run(group, (client) => attemptRead(client, tenantId, work)),
+      run(tenant, (client) => attemptTransaction(client, tenantId, work, options)),
+    read: (work) => run(tenant, (client) => attemptRead(client, tenantId, work)),
   });
 
   let closing: Promise<void> | null = null;
-  const platform = scope(PLATFORM, NO_GROUP);
+  const platform = scope(PLATFORM, NO_TENANT);
   return {
     forTenant(tenantId) {
       if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');
@@ -327,7 +320,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     // The ping runs in a transaction, so that on a standby, each ping closes one connection instead of renewing all
     // connections of the pool.
     ping: () => platform.transaction(checkPrimary),
-    pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: places.waiting }),
+    pool: () => ({
+      max: poolSize,
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: connections.waiting,
+    }),
     close() {
       closing ??= pool.end();
       return closing;

@@ -1,8 +1,8 @@
 import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
-import type { KnownRoom } from '../../../domain/scheduling/known-room.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, count, eq, type PgTable } from '../core/drizzle.ts';
 import { integrations, listeners, tagKeys, tagValues, tenants, tracingProjects } from '../core/schema.ts';
+import type { KnownRoom } from './known-room.ts';
 
 /** Tables by the names of the policy's entries. */
 const TABLES = {

@@ -305,7 +305,7 @@ describe('the client of git', () => {
     token,
   });
   const heads = (repoUrl: string, options: object = {}) =>
-    createGitHost({ ...hostOptions(), ...options }).branchHeads(access(repoUrl), ['main']);
+    createGitHost({ ...hostOptions(), ...options }).branchHeads(access(repoUrl), ['main'], 'tenant');
 
   test('rejects private addresses, and stops at its deadline', async () => {
     const url = `${git.url}/shop/web`;
@@ -349,12 +349,11 @@ describe('the client of git', () => {
     const commit = await git.commitFiles(repository, { a: 'a' });
     await git.git(repository, 'update-ref', 'refs/heads/main-2', commit);
     await git.git(repository, 'update-ref', 'refs/tags/main', commit);
-    const found = await createGitHost(hostOptions()).branchHeads(access(`${git.url}/${repository}.git`), [
-      'main',
-      null,
-      'mai',
-      'main-2',
-    ]);
+    const found = await createGitHost(hostOptions()).branchHeads(
+      access(`${git.url}/${repository}.git`),
+      ['main', null, 'mai', 'main-2'],
+      'tenant',
+    );
     expect(found).toEqual([
       { branch: 'main', commit },
       { branch: 'main', commit },

@@ -63,7 +63,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function heads(options: object = {}, token: string | null = TOKEN) {
+function heads(options: object = {}, token: string | null = TOKEN, tenantId = 'tenant') {
   const host = createGitHost({
     allowPrivate: true,
     ca: root.cert,
@@ -76,7 +76,7 @@ function heads(options: object = {}, token: string | null = TOKEN) {
     repoUrl: `https://localhost:${port}/shop/web`,
     token,
   };
-  return host.branchHeads(access, [null]);
+  return host.branchHeads(access, [null], tenantId);
 }
 
 /** Command lines of running processes that contain the URL of the server. */
@@ -219,7 +219,10 @@ describe('a response to git', () => {
   });
 });
 
-test('only a few git processes run at the same time', async () => {
+test.each([
+  { tenants: ['one'], processes: 2 },
+  { tenants: ['one', 'other'], processes: 3 },
+])('at most $processes git processes run at the same time for $tenants', async ({ tenants, processes }) => {
   let open = 0;
   let most = 0;
   respond = (request, response) => {
@@ -230,7 +233,8 @@ test('only a few git processes run at the same time', async () => {
       advertise(`${COMMIT} HEAD`, `${COMMIT} refs/heads/main`)(request, response);
     }, 300);
   };
-  const all = await Promise.all(Array.from({ length: 8 }, () => heads({}, null)));
+  const callers = Array.from({ length: 8 }, (_, index) => tenants[index % tenants.length]);
+  const all = await Promise.all(callers.map((tenant) => heads({}, null, tenant)));
   expect(all).toEqual(Array(8).fill([{ branch: 'main', commit: COMMIT }]));
-  expect(most).toBe(3);
+  expect(most).toBe(processes);
 });

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
-import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentTenant, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 
@@ -150,9 +150,9 @@ test('a failure to send an event is not passed to the caller', async () => {
 });
 
 test('events are sent on behalf of no tenant, so that no tenant waits for the writes of another', async () => {
-  const groups: string[] = [];
+  const tenants: string[] = [];
   const create = async <T>(sent: T): Promise<T> => {
-    groups.push(currentGroup());
+    tenants.push(currentTenant());
     return sent;
   };
   const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };
@@ -160,5 +160,26 @@ test('events are sent on behalf of no tenant, so that no tenant waits for the wr
   onBehalfOf('crowd', () => recorder.record(object, 'Normal', 'Applied', 'x'));
   onBehalfOf('other', () => recorder.record(object, 'Normal', 'Applied', 'y'));
   await recorder.flush();
-  expect(groups).toEqual(['', '']);
+  expect(tenants).toEqual(['', '']);
+});
+
+test('events are sent one at a time, in turns between tenants', async () => {
+  const sent: string[] = [];
+  const running = { count: 0, max: 0 };
+  const create = async <T extends object>(event: T): Promise<T> => {
+    running.count += 1;
+    running.max = Math.max(running.max, running.count);
+    await Promise.resolve();
+    sent.push((event as unknown as EventObject).message);
+    running.count -= 1;
+    return event;
+  };
+  const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };
+  const recorder = new EventRecorder({ client, component: 'berth-operator', logger: recordingLogger() });
+  for (let n = 0; n < 20; n += 1)
+    onBehalfOf('crowd', () => recorder.record(object, 'Warning', 'Failed', `crowd ${n}`));
+  onBehalfOf('other', () => recorder.record(object, 'Warning', 'Failed', 'other'));
+  await recorder.flush();
+  expect(sent.slice(0, 3)).toEqual(['crowd 0', 'crowd 1', 'other']);
+  expect({ sent: sent.length, max: running.max }).toEqual({ sent: 21, max: 1 });
 });

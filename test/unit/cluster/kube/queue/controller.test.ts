@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { type ReconcileOutcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
 import { WorkQueue } from '../../../../../src/cluster/kube/queue/work-queue.ts';
-import { currentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentTenant } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { FakeClock, recordingLogger } from '../support.ts';
 
 function setUp(
@@ -29,12 +29,12 @@ function setUp(
 test('a reconcile runs on behalf of the group of its key', async () => {
   const groups: string[] = [];
   const stop = new AbortController();
-  const queue = new WorkQueue({ groupOf: (key) => `tenant of ${key}` });
+  const queue = new WorkQueue({ tenantOf: (key) => `tenant of ${key}` });
   const finished = runWorkers({
     queue,
     reconcile: async (key) => {
       await Promise.resolve();
-      groups.push(`${key}: ${currentGroup()}`);
+      groups.push(`${key}: ${currentTenant()}`);
       return { kind: 'settled' };
     },
     workers: 1,

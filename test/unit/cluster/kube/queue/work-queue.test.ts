@@ -38,11 +38,11 @@ describe('keys', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('are ready only once, even when their group has changed', async () => {
-    let group = 'tenant';
-    const { queue } = setUp({ groupOf: () => group });
+  test('are ready only once, even when their tenant has changed', async () => {
+    let tenant = 'tenant';
+    const { queue } = setUp({ tenantOf: () => tenant });
     queue.add('a');
-    group = '';
+    tenant = '';
     queue.add('a');
     expect(queue.depth).toBe(1);
     expect([await take(queue), await take(queue)]).toEqual(['a', 'nothing']);
@@ -58,23 +58,22 @@ describe('keys', () => {
 });
 
 describe('held keys', () => {
-  test('wait for the release, and are then handed out by name in their current groups, keys that are ahead first', async () => {
-    const groups: Record<string, string> = {};
-    const { clock, queue } = setUp({ held: true, groupOf: (key) => groups[key] ?? 'nobody' });
+  test('wait for the release, and are then handed out by name in turns of their current tenants', async () => {
+    const tenants: Record<string, string> = {};
+    const { clock, queue } = setUp({ held: true, tenantOf: (key) => tenants[key] ?? 'unknown' });
     const waiting = queue.get();
     queue.add('c');
     clock.advance(500);
     for (const key of ['b', 'a', 'd', 'b']) queue.add(key);
-    queue.add('d', { ahead: true });
     queue.addAfter('a', 1000);
     expect(await take(queue)).toBe('nothing');
     expect(queue).toMatchObject({ depth: 4, oldestAgeMs: 500, delayed: 0 });
-    groups['c'] = 'somebody';
+    tenants['d'] = 'known';
     queue.release();
-    // The first worker has waited all the time, and so has the second one above.
-    expect([await waiting, queue.depth]).toEqual(['d', 2]);
-    expect(await take(queue)).toBe('a');
+    // The first worker has waited all the time, and so has the second one above, which gets `d`.
+    expect([await waiting, queue.depth]).toEqual(['a', 2]);
     expect(await take(queue)).toBe('b');
+    expect(await take(queue)).toBe('c');
     expect(queue).toMatchObject({ depth: 0, oldestAgeMs: 0 });
     queue.add('z');
     queue.add('y');
@@ -90,53 +89,6 @@ describe('held keys', () => {
     queue.release();
     expect(queue.depth).toBe(0);
     expect(await queue.get()).toBeUndefined();
-  });
-});
-
-describe('keys that are ahead', () => {
-  const takeAll = async (queue: WorkQueue) => {
-    const taken: (string | undefined)[] = [];
-    for (let key = await take(queue); key !== 'nothing'; key = await take(queue)) taken.push(key);
-    return taken.join('');
-  };
-
-  test('are handed out first three out of four times, so that other keys do not wait forever', async () => {
-    const { queue } = setUp();
-    for (const key of 'abc') queue.add(key);
-    for (const key of '12345678') queue.add(key, { ahead: true });
-    expect(await takeAll(queue)).toBe('123a456b78c');
-  });
-
-  test('are handed out first even if they were already waiting or being processed', async () => {
-    const { queue } = setUp();
-    for (const key of 'abc') queue.add(key);
-    queue.add('c', { ahead: true });
-    expect([await take(queue), queue.depth]).toEqual(['c', 2]);
-    queue.add('c', { ahead: true });
-    queue.add('c');
-    queue.done('c');
-    expect(await takeAll(queue)).toBe('cab');
-  });
-
-  test('take turns with the keys of other groups', async () => {
-    const { queue } = setUp({ groupOf: (key) => (/[a-z]/.test(key) ? 'letters' : 'digits') });
-    for (const key of 'abc') queue.add(key, { ahead: true });
-    for (const key of '12') queue.add(key);
-    expect(await takeAll(queue)).toBe('a1b2c');
-  });
-
-  test('do not change the age of the oldest waiting key', async () => {
-    const { queue, clock } = setUp();
-    queue.add('a');
-    clock.advance(1_000);
-    queue.add('b');
-    clock.advance(5_000);
-    queue.add('1', { ahead: true });
-    expect(queue.oldestAgeMs).toBe(6_000);
-    queue.add('a', { ahead: true });
-    expect(queue.oldestAgeMs).toBe(6_000);
-    expect([await take(queue), await take(queue)]).toEqual(['1', 'a']);
-    expect(queue.oldestAgeMs).toBe(5_000);
   });
 });
 
@@ -233,9 +185,9 @@ describe('delays', () => {
   });
 });
 
-describe('a queue with groups', () => {
-  test('lets groups take turns', async () => {
-    const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '' });
+describe('a queue with tenants', () => {
+  test('lets tenants take turns', async () => {
+    const { queue } = setUp({ tenantOf: (key) => key.split('/')[0] ?? '' });
     for (let n = 0; n < 1_000; n += 1) queue.add(`big/${n}`);
     queue.add('small/0');
     queue.add('small/1');
@@ -249,8 +201,8 @@ describe('a queue with groups', () => {
     expect(order).toEqual(['big/0', 'small/0', 'big/1', 'small/1', 'big/2']);
   });
 
-  test('keeps a worker free, so that a key of another group is handed out at once', async () => {
-    const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '', maxOfGroup: 2 });
+  test('keeps a worker free, so that a key of another tenant is handed out at once', async () => {
+    const { queue } = setUp({ tenantOf: (key) => key.split('/')[0] ?? '', perTenant: 2 });
     const handedOut: (string | undefined)[] = [];
     const work = () => void queue.get().then((key) => handedOut.push(key));
     for (let worker = 0; worker < 4; worker += 1) work();
@@ -324,7 +276,7 @@ class Model {
   readonly queue = new WorkQueue({
     clock: this.#clock,
     random: () => 0.5,
-    groupOf: (name) => String(Number(name) % 2),
+    tenantOf: (name) => String(Number(name) % 2),
   });
   readonly #held: string[] = [];
   /** Keys that were added since they were last handed out. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
-import { currentGroup, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { currentTenant, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
 import { CallLimiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
 import { FakeClock } from '../support.ts';
 
@@ -13,7 +13,7 @@ function refusal(retryAfterMs: number): () => Promise<never> {
 }
 
 test('runs calls up to the limit, in the order of arrival', async () => {
-  const limiter = new CallLimiter({ maxInFlight: 2 });
+  const limiter = new CallLimiter({ total: 2 });
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
   const all = gates.map((gate, index) =>
@@ -38,13 +38,13 @@ test('runs calls up to the limit, in the order of arrival', async () => {
 });
 
 /** A limiter with one slot, which is taken until `open`; records the order in which waiting calls begin. */
-function oneTaken(groupOf?: () => string) {
-  const limiter = new CallLimiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
+function oneTaken() {
+  const limiter = new CallLimiter({ total: 1 });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const all = [limiter.run(() => gate.promise, forever)];
-  const call = (name: string, signal = forever) => {
-    const done = limiter.run(async () => void begun.push(name), signal);
+  const call = (tenant: string, name: string, signal = forever) => {
+    const done = onBehalfOf(tenant, () => limiter.run(async () => void begun.push(name), signal));
     all.push(done);
     return done;
   };
@@ -56,31 +56,28 @@ function oneTaken(groupOf?: () => string) {
   return { limiter, call, open };
 }
 
-test('lets groups take turns, however many calls of one group wait', async () => {
-  let group = 'crowd';
-  const { limiter, call, open } = oneTaken(() => group);
-  for (const name of ['a', 'b', 'c', 'd']) call(name);
-  group = 'other';
-  call('x');
-  call('y');
+test('lets tenants take turns, however many calls of one tenant wait', async () => {
+  const { limiter, call, open } = oneTaken();
+  for (const name of ['a', 'b', 'c', 'd']) call('crowd', name);
+  for (const name of ['x', 'y']) call('other', name);
   expect(limiter.waiting).toBe(6);
   expect(await open()).toEqual(['a', 'x', 'b', 'y', 'c', 'd']);
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('leaves room for other groups', async () => {
-  let group = 'crowd';
-  const limiter = new CallLimiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
+test('leaves room for other tenants', async () => {
+  const limiter = new CallLimiter({ total: 3, perTenant: 2 });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
-  const call = (name: string) =>
-    limiter.run(async () => {
-      begun.push(name);
-      await gate.promise;
-    }, forever);
-  const all = ['a', 'b', 'c'].map(call);
-  group = 'other';
-  all.push(call('x'), call('y'));
+  const call = (tenant: string, name: string) =>
+    onBehalfOf(tenant, () =>
+      limiter.run(async () => {
+        begun.push(name);
+        await gate.promise;
+      }, forever),
+    );
+  const all = ['a', 'b', 'c'].map((name) => call('crowd', name));
+  all.push(call('other', 'x'), call('other', 'y'));
   await Promise.resolve();
   expect({ begun: [...begun], waiting: limiter.waiting }).toEqual({ begun: ['a', 'b', 'x'], waiting: 2 });
   gate.resolve();
@@ -89,56 +86,36 @@ test('leaves room for other groups', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('gives a group with sustained calls its share', async () => {
-  const clock = new FakeClock();
-  const limiter = new CallLimiter({
-    maxInFlight: 4,
-    ofGroup: { maxOfGroup: 2, share: { atOnce: 1 } },
-    clock,
-    groupOf: () => 'crowd',
-  });
-  const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
-  const all = gates.map(({ promise }) => limiter.run(() => promise, forever));
-  clock.advance(1000);
-  gates[0]?.resolve();
-  await all[0];
-  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 1, waiting: 1 });
-  for (const { resolve } of gates) resolve();
-  await Promise.all(all);
-  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
-});
-
-test('gives no turn to a group whose only call was cancelled', async () => {
-  let group = 'crowd';
-  const { limiter, call, open } = oneTaken(() => group);
-  call('a');
-  group = 'other';
+test('gives no turn to a tenant whose only call was cancelled', async () => {
+  const { limiter, call, open } = oneTaken();
+  call('crowd', 'a');
   const deadline = new AbortController();
-  const late = call('x', deadline.signal);
-  group = 'third';
-  call('z');
+  const late = call('other', 'x', deadline.signal);
+  call('third', 'z');
   deadline.abort(new Error('too late'));
   await expect(late).rejects.toThrow('too late');
   expect(limiter.waiting).toBe(2);
   expect(await open()).toEqual(['a', 'z']);
 });
 
-test('uses the group on whose behalf the call is made, however deeply nested', async () => {
-  const { call, open } = oneTaken();
-  const deep = (group: string, name: string) =>
-    onBehalfOf(group, async () => {
+test('uses the tenant on whose behalf the call is made, however deeply nested', async () => {
+  const { limiter, open } = oneTaken();
+  const begun: string[] = [];
+  const deep = (tenant: string, name: string) =>
+    onBehalfOf(tenant, async () => {
       await Promise.resolve();
-      await call(name);
+      await limiter.run(async () => void begun.push(name), forever);
     });
   const all = [deep('crowd', 'a'), deep('crowd', 'b'), deep('crowd', 'c'), deep('other', 'x')];
   await Promise.resolve();
-  expect(currentGroup()).toBe('');
-  expect(await open()).toEqual(['a', 'x', 'b', 'c']);
+  expect(currentTenant()).toBe('');
+  await open();
   await Promise.all(all);
+  expect(begun).toEqual(['a', 'x', 'b', 'c']);
 });
 
 test('does not start a call that is cancelled while it waits, and frees its place in the line', async () => {
-  const limiter = new CallLimiter({ maxInFlight: 1 });
+  const limiter = new CallLimiter({ total: 1 });
   const gate = Promise.withResolvers<void>();
   const first = limiter.run(() => gate.promise, forever);
   const deadline = new AbortController();
@@ -156,7 +133,7 @@ test('does not start a call that is cancelled while it waits, and frees its plac
 
 test('does not delay other calls because of one rejected object', async () => {
   const clock = new FakeClock();
-  const limiter = new CallLimiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ total: 1, clock });
   for (let n = 0; n < 5; n += 1) {
     await expect(limiter.run(refusal(60_000), forever)).rejects.toThrow('busy');
     await limiter.run(async () => 'fine', forever);
@@ -166,7 +143,7 @@ test('does not delay other calls because of one rejected object', async () => {
 
 test('pauses new calls after consecutive rejections, for as long as the server asks', async () => {
   const clock = new FakeClock();
-  const limiter = new CallLimiter({ maxInFlight: 1, clock });
+  const limiter = new CallLimiter({ total: 1, clock });
   for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
   let done = false;
   const next = limiter.run(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KnownRoom } from '../../../../src/domain/scheduling/known-room.ts';
+import { KnownRoom } from '../../../../../src/hub/store/tenancy/known-room.ts';
 
 function roomAt() {
   const clock = { now: 0 };

@@ -1,0 +1,55 @@
+import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
+import { StoreUnavailable } from './errors.ts';
+
+/** Maximum share of the connections for one tenant (docs/decisions/0048). */
+const SHARE_OF_ONE_TENANT = 0.4;
+
+export interface ConnectionLimiterOptions {
+  /** Number of connections of the pool. */
+  readonly poolSize: number;
+  /** Maximum wait for a connection, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/**
+ * Decides which tenant gets the next connection of the pool. The pool itself serves in the order of arrival, so a tenant
+ * with a hundred requests would get all connections, and listeners and other tenants would wait for a hundred
+ * transactions. The work of the platform counts as one tenant.
+ */
+export class ConnectionLimiter {
+  readonly #limiter: FairLimiter;
+  readonly #waitMs: number;
+
+  constructor({ poolSize, waitMs }: ConnectionLimiterOptions) {
+    this.#waitMs = waitMs;
+    this.#limiter = new FairLimiter({
+      total: poolSize,
+      perTenant: Math.ceil(poolSize * SHARE_OF_ONE_TENANT),
+    });
+  }
+
+  /** Number of waiting callers. */
+  get waiting(): number {
+    return this.#limiter.waiting;
+  }
+
+  /**
+   * Runs `task` when the tenant may take a connection.
+   * @throws StoreUnavailable when the wait is too long
+   */
+  async run<T>(tenant: string, task: () => Promise<T>): Promise<T> {
+    const wait = new AbortController();
+    const timer = setTimeout(
+      () => wait.abort(new StoreUnavailable('all connections are in use', 'usable')),
+      this.#waitMs,
+    );
+    return this.#limiter.run(
+      tenant,
+      () => {
+        clearTimeout(timer);
+        return task();
+      },
+      wait.signal,
+    );
+  }
+}
