@@ -1,4 +1,4 @@
-/** Bounds of what may hang. */
+/** Deadlines for work that may hang. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** @throws Error after so long */

@@ -1,4 +1,4 @@
-/** Outbound effects of a role: what each is called in every run of a workload, though ids and order differ. */
+/** Outbound effects of a role, with names that are the same in every run of a workload. */
 import { isHubHeartbeat, isKubernetesHeartbeat, tablesWritten } from './heartbeats.ts';
 import type { HttpRequest } from './proxies/http-traffic.ts';
 import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';

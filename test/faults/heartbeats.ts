@@ -1,4 +1,4 @@
-/** What goes on when nothing happens: leases, long polls, probes. All else at the proxies is work. */
+/** Requests of an idle Berth: leases, long polls, probes. Every other request at the proxies is work. */
 import type { HttpRequest } from './proxies/http-traffic.ts';
 import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from './proxies/postgres-traffic.ts';

@@ -1,4 +1,6 @@
-/** Kinds of objects that are looked at, in one place for oracles and benches. Events and leases go by themselves. */
+/**
+ * Kinds of objects that oracles and benches check. Events and leases are excluded, because they change all the time.
+ */
 import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
 
 /** What Berth makes itself. Events are left out: how often something is told is no object's matter. */

@@ -1,4 +1,4 @@
-/** What a fault plan is: one fault in one situation, and what has to hold afterwards. */
+/** Types of a fault plan: one fault in one situation, and its verdict. */
 import type { FaultWorld } from './world.ts';
 
 /** Rows of the fault matrix; `--only KIND` takes one. */

@@ -1,4 +1,4 @@
-/** Every plan, by kind in the order of the matrix. */
+/** All plans. */
 
 import { type FaultPlan, kindOf, PLAN_KINDS, type PlanKind } from './plan.ts';
 import { apiServerDownPlans } from './plans/api-server-down.ts';

@@ -1,4 +1,4 @@
-/** What is under way, for whoever waits: a plan tells nothing before its end, which may be half an hour away. */
+/** Reports the running plans, because a plan prints nothing until its end. */
 
 const EVERY_MS = 30_000;
 

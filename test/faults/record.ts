@@ -1,4 +1,4 @@
-/** Records the effects of every workload without a fault: what the kill plans are made of. */
+/** Records the effects of every workload without a fault, for the kill plans. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Effect, hubEffect, kubernetesEffect, Occurrences, Transactions } from './effects.ts';

@@ -1,4 +1,4 @@
-/** A client that does not give up: it asks again until it is answered, as its idempotency key allows. */
+/** A client that retries until it gets an answer, with an idempotency key. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, DeploymentAnswer } from '../integration/harness/berth-setup.ts';

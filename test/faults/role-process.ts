@@ -1,4 +1,4 @@
-/** A role of Berth in a process that a plan may signal, and what is left of it when it is gone. */
+/** A process of a role that a plan can signal, and its open files. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { logPath, startProcess, tailOfLog } from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';

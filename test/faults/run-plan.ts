@@ -1,4 +1,4 @@
-/** Plays one plan in a world, or a workload without a fault, and tells what did not hold. */
+/** Runs one plan in a world, or a workload without a fault, and returns the violations. */
 import { waitFor } from '../cluster/wait.ts';
 import { reasonOf, within } from './deadline.ts';
 import { lastEffect } from './oracles/convergence.ts';

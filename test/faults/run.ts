@@ -1,4 +1,4 @@
-/** The fault plans of a run: which, in which order, how many at once, within which time. */
+/** Runs fault plans in parallel worlds, within a time limit. */
 import { startCluster } from '../cluster/cluster.ts';
 import { startPostgres } from '../cluster/postgres.ts';
 import type { FaultPlan, Verdict } from './plan.ts';

@@ -1,4 +1,4 @@
-/** Runs plans in worlds that they share one after the other, and looks at the oracles after each. */
+/** Runs plans in shared worlds, and checks the oracles after each. */
 import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
 import { reasonOf, within } from './deadline.ts';
 import { ObjectCounts } from './oracles/object-counts.ts';

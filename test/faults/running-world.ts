@@ -1,4 +1,4 @@
-/** A whole Berth behind three proxies, as plans and the runner have it. */
+/** A running Berth behind three proxies. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';

@@ -1,4 +1,4 @@
-/** Which plans a run is of, in which order, and which of them fit into its time. */
+/** Selects and orders the plans of a run. */
 import { type FaultPlan, kindOf, PLAN_KINDS } from './plan.ts';
 
 export interface Choice {

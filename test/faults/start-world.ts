@@ -1,4 +1,4 @@
-/** Starts a whole Berth behind three proxies. */
+/** Starts a complete Berth behind three proxies. */
 import pg from 'pg';
 import { createKubeClient } from '../../src/cluster/kube/client/client.ts';
 import type { KubectlAccess } from '../cluster/kubectl.ts';

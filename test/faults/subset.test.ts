@@ -1,4 +1,4 @@
-/** The plans of the subset, a test each: faults whose whole matrix is `npm run faults`. */
+/** The plans that npm test runs. `npm run faults` runs all plans. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
 import { allPlans } from './plans.ts';

@@ -1,4 +1,6 @@
-/** The changes that faults are tried on: create, update, rollback, delete, autoscaler on and off, storage grown. */
+/**
+ * Changes under which faults are injected: create, update, rollback, delete, autoscaler on and off, storage growth.
+ */
 import { waitFor } from '../cluster/wait.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { markForeign } from './oracles/foreign-fields.ts';

@@ -1,4 +1,4 @@
-/** The processes of a world: each led through ports of its own at the proxies, told apart by its name there. */
+/** The processes of a world. Each has its own ports and its own name at the proxies. */
 import { join } from 'node:path';
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';

@@ -1,4 +1,4 @@
-/** A whole Berth behind the proxies, each role in a process of its own that a plan can kill, stop and start. */
+/** A complete Berth behind proxies. Each role has its own process, which a plan can kill, stop and start. */
 import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import type { Answer, BerthClient, DeploymentAnswer } from '../integration/harness/berth-setup.ts';

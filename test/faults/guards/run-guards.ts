@@ -1,4 +1,4 @@
-/** Takes out one guard after the other, and looks whether a plan breaks. */
+/** Removes one guard after another, and checks whether a plan breaks. */
 
 import { reasonOf } from '../deadline.ts';
 import type { FaultPlan, OracleName, Verdict } from '../plan.ts';

@@ -1,4 +1,4 @@
-/** Whether every write that was acknowledged is there (O6). */
+/** O6: every acknowledged write is present. */
 import type { DeploymentAnswer } from '../../integration/harness/berth-setup.ts';
 import type { Acknowledged, FaultWorld } from '../world.ts';
 

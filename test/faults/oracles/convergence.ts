@@ -1,4 +1,4 @@
-/** How long Berth has taken since the last fault, and how long it may (O1). */
+/** O1: the time since the last fault, and its limit. */
 import { hubEffect, kubernetesEffect } from '../effects.ts';
 import { isSqlHeartbeat } from '../heartbeats.ts';
 import type { FaultPlan } from '../plan.ts';

@@ -1,4 +1,4 @@
-/** What there would be of a deployment if all were made now of its record, and what there is instead (O1, where no run without a fault is compared). */
+/** O1: compares the cluster with the desired state of the record, where no run without a fault can be compared. */
 
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';

@@ -1,4 +1,4 @@
-/** What another manager has put on our objects: it has to be there in the end as well (O7). */
+/** O7: fields that another manager has set on Berth's objects. */
 
 import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';

@@ -1,4 +1,4 @@
-/** When the last fault of a plan was played or taken back, or a process started: from then on Berth has its time (O1). */
+/** O1: the time limit starts at the last fault of a plan, or when a process starts. */
 export interface Fault {
   readonly at: number;
   readonly what: string;

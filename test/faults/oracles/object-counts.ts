@@ -1,4 +1,4 @@
-/** How often each object was created and deleted, as watches tell it: also what was carried out for a process that is gone (O2). */
+/** O2: how often each object was created and deleted, according to watches. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';

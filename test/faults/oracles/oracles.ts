@@ -1,4 +1,4 @@
-/** What has to hold after every plan, in the order of the design. */
+/** The oracles O1 to O8, which are checked after every plan. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddFigure, FaultPlan, OracleName, Violation } from '../plan.ts';
 import { type OpenFiles, openFiles } from '../role-process.ts';

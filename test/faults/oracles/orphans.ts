@@ -1,4 +1,4 @@
-/** Objects of deployments that nobody owns any more, and owners that have gone (O4). */
+/** O4: objects whose deployment or owner no longer exists. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';

@@ -1,4 +1,4 @@
-/** Waits until Berth has nothing to do any more, as the proxies see it. */
+/** O5: waits until the proxies see no work. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Beat,

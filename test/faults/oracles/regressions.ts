@@ -1,4 +1,4 @@
-/** Notes every generation and active revision that goes back, in the database and in the cluster: none is sampled (O3). */
+/** O3: records every generation and active revision that decreases, in the database and in the cluster. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';

@@ -1,4 +1,4 @@
-/** What is in the database, as two runs of one workload can be compared (O1). */
+/** O1: the rows of the database, in a form that can be compared between runs. */
 import { isTerminalStatus, REVISION_STATUSES } from '../../../src/domain/revision/states.ts';
 import type { FaultWorld } from '../world.ts';
 

@@ -1,4 +1,4 @@
-/** What is there, in a form in which two runs of one workload can be compared. */
+/** O1: the state of cluster and database, in a form that can be compared between runs. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';

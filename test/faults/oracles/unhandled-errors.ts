@@ -1,4 +1,4 @@
-/** As Node tells of what nobody has caught, and pino of what is fatal (O8). */
+/** O8: unhandled errors of Node, and fatal lines of pino. */
 const UNHANDLED =
   /unhandledRejection|uncaughtException|ERR_UNHANDLED|"level":"fatal"|^\s+at .+:\d+:\d+\)?$|MaxListenersExceeded/;
 

@@ -1,4 +1,4 @@
-/** The API server is away for longer than a lease lasts, cut off or silent. */
+/** The API server is down for longer than a lease lasts: connections are refused or silent. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';

@@ -1,4 +1,4 @@
-/** DELETE in the middle of a creation, and the same name again in the middle of a deletion: nothing is left, nothing is mixed up. */
+/** DELETE during a creation, and reuse of a name during a deletion: nothing is left or mixed up. */
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';

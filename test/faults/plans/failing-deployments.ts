@@ -1,4 +1,4 @@
-/** Deployments that fail, and go on failing: a revision that has failed is at rest, and nobody starves beside it. */
+/** Deployments of Berth that crash repeatedly. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeError } from '../../../src/cluster/kube/client/errors.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';

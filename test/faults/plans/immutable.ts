@@ -1,4 +1,4 @@
-/** What cannot be changed has become another, or a stranger has the name: refused or replaced, and no data is lost. */
+/** Immutable fields have changed, or a foreign object has the name: rejected or replaced, without loss of data. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { apiVersionOf, RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';

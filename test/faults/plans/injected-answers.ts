@@ -1,4 +1,6 @@
-/** What operator and listener ask about one deployment, and how it is answered in the place of the API server. */
+/**
+ * Calls of operator and listener about one deployment, and answers that the proxy gives instead of the API server.
+ */
 import type { Workload } from '../plan.ts';
 import type { KubernetesExchange, KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
 import { workloadNamed } from '../workloads.ts';

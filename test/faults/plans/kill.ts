@@ -1,4 +1,4 @@
-/** kill -9 at every effect of every workload: before it is sent, after it was carried out, after it was answered. */
+/** SIGKILL at every effect of every workload: before it is sent, after it was carried out, after it was answered. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Effect,

@@ -1,4 +1,4 @@
-/** Calls between listener and hub that come late, twice, or from one that is no more. */
+/** Calls between listener and hub that arrive late, twice, or from a former lease holder. */
 
 import { randomBytes } from 'node:crypto';
 import { dueWorkStatement } from '../../../src/hub/store/sql/work/due-work.ts';

@@ -1,4 +1,4 @@
-/** A process starts, and the streams by which it lists break off: it has the whole of each kind before it acts. */
+/** A process starts, and the streams of its lists are cut: it has each complete list before it acts. */
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { kubernetesEffect } from '../effects.ts';

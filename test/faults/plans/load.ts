@@ -1,4 +1,4 @@
-/** Very many events: memory is bounded, and the others do not feel it. */
+/** Many pod events: memory is bounded, and other work continues. */
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';

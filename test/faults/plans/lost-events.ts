@@ -1,4 +1,4 @@
-/** Events that a role is never told of: what Berth does without them, and when it hears of the rest. */
+/** Watch events that a role does not receive, and when it recovers. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';

@@ -1,4 +1,4 @@
-/** An answer is lost although what was asked has been carried out: it is carried out once only. */
+/** The response to a call is lost after the call was carried out: it is carried out only once. */
 import { randomUUID } from 'node:crypto';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { type Effect, effectName, kindOfEffect, Occurrences } from '../effects.ts';

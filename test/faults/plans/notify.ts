@@ -1,4 +1,6 @@
-/** Hints of PostgreSQL are lost, and transactions commit in another order than they began: no work is skipped. */
+/**
+ * Notifications of PostgreSQL are lost, and transactions commit in another order than they began: no work is skipped.
+ */
 import { Transactions } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';

@@ -1,4 +1,4 @@
-/** A process is paused at one of its writes until its work was done, and undone, without it. */
+/** A process is paused at one of its writes until other processes have done the work, and often reverted it. */
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { orphans } from '../oracles/orphans.ts';

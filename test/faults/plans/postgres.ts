@@ -1,4 +1,7 @@
-/** PostgreSQL crashes, restarts, says nothing, or a connection breaks: what was acknowledged is there, the rest wholly or not. */
+/**
+ * PostgreSQL crashes, restarts or is silent, or a connection breaks: acknowledged changes are present, others are
+ * complete or absent.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopMode } from '../../cluster/postgres.ts';
 import type { FaultPlan, Violation } from '../plan.ts';

@@ -1,4 +1,6 @@
-/** Whether the recording that the kill plans are made of is complete: what it lacks is never killed at. */
+/**
+ * Checks that the recording has every effect of the workloads, because the kill plans cover only recorded effects.
+ */
 import { type Effect, effectName } from '../effects.ts';
 import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';
 import { metEachTime, type Recording, runForEffects, unrecorded } from '../record.ts';

@@ -1,4 +1,4 @@
-/** Whether a call that was refused is tried again with eyes shut. */
+/** Judges whether a rejected call is repeated blindly or too often. */
 import { fileURLToPath } from 'node:url';
 import type { KubernetesExchange, KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';

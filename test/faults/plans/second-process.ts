@@ -1,4 +1,4 @@
-/** Two processes of a role: one of them slept, both at once on one database, or one with a wrong clock. */
+/** Two processes of a role: a resumed candidate, two API processes on one database, and wrong clocks. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,6 @@
-/** Watches that break every few seconds for a long time, under steady changes: nothing grows, nothing drifts. */
+/**
+ * Watches are cut every few seconds for a long time, during steady changes: nothing grows, and the state is correct.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QUIET_MS } from '../oracles/quiescence.ts';
 import type { AddFigure, FaultPlan, Violation } from '../plan.ts';

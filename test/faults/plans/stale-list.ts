@@ -1,4 +1,4 @@
-/** A process that starts is shown a cluster that is no more: nothing is deleted or changed because of it. */
+/** A starting process gets old lists: nothing is deleted or changed because of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';

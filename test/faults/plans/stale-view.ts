@@ -1,4 +1,4 @@
-/** What a role sees of the cluster is older than what it has written, or than what the API server has. */
+/** The view that a role has of the cluster is older than its own writes, or than the state of the API server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';

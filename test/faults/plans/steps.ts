@@ -1,4 +1,4 @@
-/** Situations, traps and looks that plans of several kinds share. */
+/** Steps and checks that plans of several kinds share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import type { Resource } from '../../../src/cluster/kube/client/resources.ts';

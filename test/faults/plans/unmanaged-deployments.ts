@@ -1,4 +1,4 @@
-/** Deployments that fail and that Berth has nothing to do with: what they cost a machine is nobody's starving. */
+/** Failing Deployments that Berth does not manage. Their cost is the baseline for failing deployments of Berth. */
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';

@@ -1,4 +1,4 @@
-/** What the roles use: memory, heap, open files. */
+/** Memory, heap and open files of the roles. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

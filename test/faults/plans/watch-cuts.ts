@@ -1,4 +1,4 @@
-/** Every watch is broken off by its first event, in five ways. */
+/** Every watch is cut at its first event, in five ways. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';

@@ -1,4 +1,4 @@
-/** Watches fall silent; watch-cuts.ts: they break off, or lose their place; list-cuts.ts: as what was there comes; lost-events.ts: and an event with it. */
+/** Silent watches and connections. The other watch plans are in watch-cuts.ts, list-cuts.ts and lost-events.ts. */
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';

@@ -1,4 +1,4 @@
-/** Clients that change deployments without a pause, and whether what they were told is what is there. */
+/** Clients that change deployments without a pause, and a check of their acknowledged changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';

@@ -1,4 +1,4 @@
-/** The port by which one client comes to a proxy, where its bytes can be stopped and its connections cut. */
+/** The port of one client at a proxy, where its bytes can be stopped and its connections cut. */
 import net, { type AddressInfo } from 'node:net';
 import { setImmediate as nextRound } from 'node:timers/promises';
 

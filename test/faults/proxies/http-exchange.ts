@@ -1,4 +1,4 @@
-/** One request at a proxy before an HTTP server, from its arrival to its end; HTTP/1.1 and HTTP/2 alike. */
+/** One request at a proxy in front of an HTTP server, for HTTP/1.1 and HTTP/2. */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import http2 from 'node:http2';

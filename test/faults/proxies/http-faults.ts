@@ -1,4 +1,4 @@
-/** What each fault of an HTTP request does to it. */
+/** Applies a fault to an HTTP request. */
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';

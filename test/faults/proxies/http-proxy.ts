@@ -1,4 +1,4 @@
-/** A proxy before an HTTP server: ports of clients, rules, exchanges. */
+/** A proxy in front of an HTTP server: client ports, rules, exchanges. */
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { type ClientPort, ClientPorts, close, untilEndsAreKnown } from './client-port.ts';

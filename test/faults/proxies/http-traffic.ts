@@ -1,4 +1,4 @@
-/** What the proxies before HTTP servers have in common. */
+/** Types that the proxies in front of HTTP servers share. */
 
 /** One request as it reached a proxy. */
 export interface HttpRequest {

@@ -1,4 +1,4 @@
-/** What passes the proxy between listener and hub, and what can be done to it. */
+/** Requests at the proxy between listener and hub, and their faults. */
 import type { HttpFault, HttpOutcome, HttpRequest } from './http-traffic.ts';
 import type { ActiveRule } from './kubernetes-traffic.ts';
 

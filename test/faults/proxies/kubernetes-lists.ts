@@ -1,4 +1,4 @@
-/** Answers of LISTs as they once were. */
+/** Recorded responses to LIST requests. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { KubernetesRequest } from './kubernetes-traffic.ts';
 

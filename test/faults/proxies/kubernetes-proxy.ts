@@ -1,4 +1,4 @@
-/** The proxy before the API server. */
+/** The proxy in front of the API server. */
 import { readFile, writeFile } from 'node:fs/promises';
 import type http from 'node:http';
 import http2 from 'node:http2';

@@ -1,4 +1,4 @@
-/** What a request means to the Kubernetes API, from its method, path and type. */
+/** Derives the meaning of a Kubernetes request from its method, path and type. */
 import type { HttpRequest } from './http-traffic.ts';
 import type { KubernetesRequest, KubernetesVerb } from './kubernetes-traffic.ts';
 

@@ -1,4 +1,4 @@
-/** What passes the proxy before the API server, and what can be done to it. */
+/** Requests at the proxy in front of the API server, and their faults. */
 import type { HttpFault, HttpOutcome, HttpRequest } from './http-traffic.ts';
 
 export type KubernetesVerb =

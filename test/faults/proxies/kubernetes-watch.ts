@@ -1,4 +1,4 @@
-/** A watch that passes the proxy: line by line, so that rules can drop events and end it where they say. */
+/** A watch through the proxy, line by line, so that rules can drop events and end it. */
 import type { IncomingMessage } from 'node:http';
 import { LineSplitter } from '../../../src/cluster/kube/transport/json-lines.ts';
 import type { HttpExchange } from './http-exchange.ts';

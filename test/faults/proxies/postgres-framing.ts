@@ -1,4 +1,4 @@
-/** PostgreSQL's wire protocol, version 3, as far as a proxy has to read it. */
+/** The parts of PostgreSQL's wire protocol, version 3, that a proxy reads. */
 
 /** One message. The first of a client have no type byte: `startup`. */
 export interface PgMessage {

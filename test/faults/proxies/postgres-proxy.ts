@@ -1,4 +1,4 @@
-/** The proxy before PostgreSQL. */
+/** The proxy in front of PostgreSQL. */
 import net, { type Server } from 'node:net';
 import {
   type ClientConnection,

@@ -1,4 +1,4 @@
-/** What passes the proxy before PostgreSQL, and what can be done to it. The protocol is read, not only its bytes. */
+/** Statements at the proxy in front of PostgreSQL, and their faults. */
 import type { ActiveRule } from './kubernetes-traffic.ts';
 
 /** One statement or transaction step as it reached the proxy. */

@@ -1,4 +1,4 @@
-/** Which message is taken by which rule; the same for every proxy. */
+/** Selects the rule for a message, for every proxy. */
 import type { ActiveRule } from './kubernetes-traffic.ts';
 
 /** What is done with the messages that match; see the rules of each proxy. */

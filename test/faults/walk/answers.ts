@@ -1,4 +1,4 @@
-/** The API's answers, as far as a walk reads them. */
+/** Responses of the API, with the fields that a walk reads. */
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import type { LaneIdentity, PatchOfWalk, WalkRecord } from './record.ts';

@@ -1,4 +1,4 @@
-/** Whether Berth rests when every deployment has settled (O5): what is tried again each half minute is seen in a minute. */
+/** Checks for a minute that Berth is at rest when every deployment has settled (O5). */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BACKGROUND, type Beat, faster, isKubernetesHeartbeat, kubernetesBeat } from '../heartbeats.ts';

@@ -1,4 +1,4 @@
-/** What the cluster holds of one deployment, in a form in which two of them can be compared. */
+/** The objects of one deployment in the cluster, in a form that can be compared. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';

@@ -1,4 +1,4 @@
-/** What a walk has been through: kinds of moves, fields of resource_spec, fields that make a revision. */
+/** What a walk has covered: kinds of moves, fields of resource_spec, fields that create a revision. */
 import { RESOURCE_SPEC_FIELDS, resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { canonical } from './answers.ts';
 import type { WalkRecord, WalkStep } from './record.ts';

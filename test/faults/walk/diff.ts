@@ -1,4 +1,4 @@
-/** What differs between two states, as lines for people. */
+/** Differences between two states, as lines for people. */
 
 const SHOWN = 40;
 const LENGTH = 300;

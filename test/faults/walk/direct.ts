@@ -1,4 +1,4 @@
-/** The state that is reached directly: a fresh deployment of the same record, and its end. */
+/** The state of a fresh deployment with the same record. */
 import {
   createDeployment,
   deleteDeployment,

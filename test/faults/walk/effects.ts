@@ -1,4 +1,4 @@
-/** What a call has to do to the record, by the contract alone, and what it may not. Pure. */
+/** The effects that a call must have on the record according to the contract. Pure. */
 import { recordOf, recordText, type WalkDeployment } from './answers.ts';
 import { differences } from './diff.ts';
 import { afterPatch, type WalkCall, type WalkRecord, type WalkStep } from './record.ts';

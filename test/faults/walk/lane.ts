@@ -1,4 +1,4 @@
-/** One deployment on its walk: calls, waits, and what has to hold after each of them. */
+/** One lane of a walk: the calls to one deployment, and the checks after each call. */
 import {
   createDeployment,
   getDeployment,

@@ -1,4 +1,4 @@
-/** The walk through the states of the specification, as a plan: it brings cluster and oracles of its own. */
+/** The walk as a plan, with its own cluster and oracles. */
 import type { FaultPlan, Violation } from '../plan.ts';
 import { numberFromEnvironment } from '../plans/steps.ts';
 import { runWalk, WHOLE_STEPS } from './walk.ts';

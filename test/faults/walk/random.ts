@@ -1,4 +1,4 @@
-/** Random numbers that come again with their seed. */
+/** Random numbers that a seed determines. */
 
 export interface Random {
   /** A number from 0 up to, not including, 1. */

@@ -1,4 +1,4 @@
-/** What the oracles of a walk are about. */
+/** The result of a walk, and its oracles. */
 export type WalkOracle =
   /** The state reached is the state reached directly. */
   | 'same-as-direct'

@@ -1,4 +1,4 @@
-/** Oracles on the state of one deployment that has settled. */
+/** Oracles on the state of one settled deployment. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { KEPT_TEMPLATES } from '../../../src/cluster/operator/decide/removals.ts';

@@ -1,4 +1,4 @@
-/** What a walk needs: an API to call, and an administrator's look into the cluster. */
+/** The world of a walk: an API to call, and administrator access to the cluster. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -123,7 +123,7 @@ export interface KubeClientOptions {
   userAgent: string;
   requestTimeoutMs: number;
   /**
-   * Maximum number of concurrent writes (default 16). One tenant has at most 4 concurrent writes. Tenants take turns
+   * Maximum number of concurrent writes (default 16). One tenant has at most 3 concurrent writes. Tenants take turns
    * with further writes.
    */
   maxWritesInFlight?: number;

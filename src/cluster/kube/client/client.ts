@@ -9,7 +9,7 @@ export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
 /** Fewer than a server with two processors can handle, so that the writes of another tenant are fast (docs/decisions/0048). */
-const WRITES_OF_ONE_TENANT = 4;
+const WRITES_OF_ONE_TENANT = 3;
 
 /**
  * Creates a client for the cluster in the options. Reads the kubeconfig (or the pod's service account) immediately

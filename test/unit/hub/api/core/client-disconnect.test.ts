@@ -12,6 +12,7 @@ import { createWorkHints } from '../../../../../src/hub/api/listeners/work-hints
 import { logRoutes } from '../../../../../src/hub/api/logs/log-routes.ts';
 import { observeRequests } from '../../../../../src/hub/api/observe/observe-requests.ts';
 import { hashApiKey } from '../../../../../src/hub/store/tenancy/api-keys.ts';
+import { fakeDrizzle } from '../../fake-drizzle.ts';
 
 const ID = '0198a000-0000-7000-8000-000000000001';
 const KEY = 'key-of-this-test';
@@ -52,17 +53,17 @@ async function world() {
       return [];
     },
   };
-  const query = async (sql: string) => {
-    if (sql.startsWith('DELETE FROM log_requests')) counts.closed += 1;
-    if (!sql.startsWith('DELETE FROM log_chunks')) return [];
+  const drizzle = fakeDrizzle(async (text) => {
+    if (text.startsWith('delete from "log_requests"')) counts.closed += 1;
+    if (!text.startsWith('delete from "log_chunks"')) return [];
     counts.fetched += 1;
     await chunk.door;
     const end = chunk.isLast ? { end: 'done' } : {};
-    return [{ seq: 1, body: JSON.stringify({ lines: [], ...end }), last: chunk.isLast }];
-  };
+    return [[1, JSON.stringify({ lines: [], ...end }), chunk.isLast]];
+  });
   const tenant = {
     read,
-    transaction: (work: (transaction: object) => Promise<unknown>) => work({ query }),
+    transaction: (work: (transaction: object) => Promise<unknown>) => work({ drizzle }),
   };
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const deps = {

@@ -12,6 +12,7 @@ import {
   type IntakeLimits,
   WebhookIntake,
 } from '../../../../../src/hub/api/webhooks/webhook-intake.ts';
+import { fakeDrizzle } from '../../fake-drizzle.ts';
 
 /** The memory that a sender without a secret can use. */
 
@@ -98,22 +99,13 @@ afterEach(async () => {
 
 /** The route alone, on loopback, with two integrations. */
 async function serve(provider: GitProvider, intake = new WebhookIntake(), failures = 1_000, bodyMs?: number) {
-  const row = {
-    id: KNOWN,
-    tenantId: 't',
-    name: 'n',
-    provider,
-    webhookKeyId: 'k',
-    webhookSealed: Buffer.alloc(1),
-  };
+  const drizzle = fakeDrizzle(async (_text, [id]) =>
+    id === KNOWN || id === OTHER ? [[id, 't', 'n', provider, 'k', Buffer.alloc(1)]] : [],
+  );
   const deps = {
     database: {
       platform: {
-        read: (work: (reader: object) => unknown) =>
-          work({
-            query: async (_sql: string, [id]: string[]) =>
-              id === KNOWN || id === OTHER ? [{ ...row, id }] : [],
-          }),
+        read: (work: (reader: object) => unknown) => work({ drizzle }),
       },
     },
     secretBox: { open: () => Buffer.from(JSON.stringify({ secret: SECRET })) },
