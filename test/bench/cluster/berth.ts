@@ -53,7 +53,7 @@ export interface ClusterBerth {
   /** Processor time of PostgreSQL with all its sessions since its start, in seconds; always 0 of one that was there already. */
   cpuOfPostgres(): number;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
-  start(role: BenchRole, behindProxy?: boolean, checkout?: string): Promise<void>;
+  start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
   end(role: BenchRole): Promise<void>;
   /** Way and rights of a role to the API server, without the proxy. */
@@ -153,10 +153,10 @@ export async function prepareClusterBerth(
       new Map(startOrder.map((name) => [name, processUsage(pidIn(cluster.stateDir, name)).cpuSeconds])),
     cpuOfPostgres: () =>
       postgres.stateDir === undefined ? 0 : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
-    async start(role, behindProxy = false, checkout = context.root) {
+    async start(role, behindProxy = false) {
       const ways = await waysOf(role, behindProxy);
       const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });
-      running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout }));
+      running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));
     },
     async end(role) {
       await running.get(role)?.stop();

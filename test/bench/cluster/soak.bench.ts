@@ -5,7 +5,6 @@ import { forgetPeak, processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
-import { takeTurns, turnsFromEnvironment } from './soak-turns.ts';
 
 /** The shortest and the longest time of what does not count: with 5,000 deployments a quarter of an hour. */
 const WARM_SECONDS = [30, 900] as const;
@@ -38,8 +37,13 @@ export const bench: Bench = {
   start: async (context) => {
     const count = context.n ?? BESIDE_MANY.n;
     const { berth } = await filledWorld(context, count);
+    const warmSeconds = secondsBeside(count, WARM_SECONDS);
+    const seconds = COUNTED * warmSeconds;
+    context.log(`${warmSeconds} s that do not count, until caches are full`);
+    await soak(context, berth, warmSeconds, new Map());
+    context.log(`${seconds} s that count`);
     let lines = new Map<ClusterRole, Usage[]>();
-    const measured = async (seconds: number): Promise<Sample> => {
+    const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
       for (const role of CLUSTER_ROLES) forgetPeak(berth.pidOf(role));
       const breaks = await soak(context, berth, seconds, lines);
@@ -58,21 +62,6 @@ export const bench: Bench = {
       });
       return { breaks, ...Object.fromEntries(figures) };
     };
-    const warmSeconds = secondsBeside(count, WARM_SECONDS);
-    let seconds = COUNTED * warmSeconds;
-    let ours = () => measured(seconds);
-    const turns = turnsFromEnvironment();
-    if (turns === undefined) {
-      context.log(
-        `${warmSeconds} s that do not count: what grows until it is warm is not what grows with time`,
-      );
-      await soak(context, berth, warmSeconds, new Map());
-      context.log(`${seconds} s that count`);
-    } else {
-      seconds = turns.seconds;
-      const last = await takeTurns(context, berth, turns, { measured, lines: () => lines });
-      ours = async () => last;
-    }
     return {
       ours,
       notes: () => [
