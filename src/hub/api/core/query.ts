@@ -85,7 +85,6 @@ export function nextOffset(page: { offset: number }, resources: readonly unknown
   return page.offset + resources.length;
 }
 
-export const idSchema = uuidSchema;
 export const deploymentParams = z.strictObject({
   deployment_id: uuidSchema.describe('Id of the deployment.'),
 });

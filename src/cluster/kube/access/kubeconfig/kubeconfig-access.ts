@@ -12,7 +12,7 @@ import {
   withPluginInput,
 } from './exec-plugin.ts';
 import { type KubeconfigContext, readContext, type UserFields } from './kubeconfig-files.ts';
-import { completedCluster, problemOf } from './kubeconfig-rules.ts';
+import { completedCluster, kubeconfigProblem } from './kubeconfig-rules.ts';
 import { OidcTokens } from './oidc-tokens.ts';
 
 /** Longest run of an exec plugin. */
@@ -27,7 +27,7 @@ type Headers = Record<string, string | string[]>;
 export async function kubeconfigAccess(files: string, contextName?: string): Promise<ClusterAccess> {
   const context = await readContext(files, contextName);
   const fail = (problem: string) => new Error(`failed to read kubeconfig ${files}: ${problem}`);
-  const problem = problemOf(context);
+  const problem = kubeconfigProblem(context);
   if (problem !== undefined) throw fail(problem);
   const cluster = completedCluster(context.cluster, context.user);
   const { ca, agent } = await staticOptions(cluster, context.user).catch((error: Error) => {

@@ -13,7 +13,7 @@ const PROXY_SCHEMES = ['http:', 'https:', 'socks5:'];
 const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'];
 
 /** The first reason why kubectl would not use the context. undefined: it would use it. */
-export function problemOf({ cluster, user, userFields }: KubeconfigContext): string | undefined {
+export function kubeconfigProblem({ cluster, user, userFields }: KubeconfigContext): string | undefined {
   const impersonates = Object.keys(userFields).some((field) => field.startsWith('as-'));
   const rules: readonly Rule[] = [
     ...clusterRules(cluster),
