@@ -55,11 +55,20 @@ export function assembled<Parameters extends object, Row = never>(
   };
 }
 
-/** The values of a statement's parameters, in the order of their numbers. */
+/**
+ * The values of a statement's parameters, in the order of their numbers.
+ * @throws TypeError if a value is missing, which PostgreSQL would read as NULL
+ */
 export const valuesOf = <Parameters extends object>(
-  { parameters }: Statement<Parameters, unknown>,
+  { name: statementName, parameters }: Statement<Parameters, unknown>,
   values: Parameters,
-): unknown[] => parameters.map((name) => values[name]);
+): unknown[] =>
+  parameters.map((name) => {
+    const value = values[name];
+    if (value === undefined)
+      throw new TypeError(`failed to run ${statementName}: the parameter ${name} has no value`);
+    return value;
+  });
 
 /** A row of the result of a statement. */
 export type ResultRow<Declared> = Declared extends Statement<infer _, infer Row> ? Row : never;

@@ -70,6 +70,7 @@ export function findSameName(
   name: string,
 ): Promise<{ id: string; name: string }[]> {
   const { table, name: column, scope } = NAMED[index];
+  if (scope !== null && owner === null) throw new TypeError(`failed to find a name: ${index} needs an owner`);
   return reader.drizzle
     .select({ id: table.id, name: column })
     .from(table)

@@ -195,7 +195,7 @@ export interface UnusableKey {
 const SAMPLE_ROWS = 5;
 
 /**
- * Finds the few keys of many rows with one index lookup per key, and uses the newest rows of each key as a sample. Each
+ * Finds the few keys of many rows with one index lookup per key, and uses some rows of each key as a sample. Each
  * step of the recursion finds the next key.
  */
 async function sampleOf(reader: Reader, table: SealedTable): Promise<SealedValue[]> {

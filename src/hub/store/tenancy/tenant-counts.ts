@@ -2,6 +2,7 @@ import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, count, eq, type PgTable } from '../core/drizzle.ts';
 import { integrations, listeners, tagKeys, tagValues, tenants, tracingProjects } from '../core/schema.ts';
+import { countProjectsStatement } from '../sql/tenancy/count-projects.ts';
 import type { KnownRoom } from './known-room.ts';
 
 /** Tables by the names of the policy's entries. */
@@ -65,7 +66,8 @@ export async function exceedsProjectLimit(
   known?: KnownRoom,
 ): Promise<boolean> {
   if (known?.has(tenantId)) return false;
-  const room = await remainingCount(transaction, tenantId, 'tracing_projects', most);
+  const [counted] = await transaction.run(countProjectsStatement, { tenantId, most });
+  const room = most - (counted?.found ?? 0);
   known?.note(tenantId, room);
   if (room > 0) return false;
   const named = await transaction.drizzle

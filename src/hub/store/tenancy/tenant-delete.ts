@@ -54,6 +54,7 @@ export async function deleteTenant(
   const isTenant = eq(tenants.id, id);
   const [tenant] = await drizzle.select({ name: tenants.name }).from(tenants).where(isTenant).for('update');
   if (tenant === undefined) return 'missing';
+  // Deployments are counted before tombstones, because a deployment that ends meanwhile becomes a tombstone.
   const obstacles: TenantObstacles = {
     deployments: await drizzle.$count(deployments, eq(deployments.tenantId, id)),
     listeners: await drizzle.$count(listeners, eq(listeners.tenantId, id)),

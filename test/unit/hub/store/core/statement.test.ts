@@ -26,3 +26,11 @@ test('names an assembled statement by its text, up to a limit', () => {
   expect({ name, text, parameters }).toEqual({ name: null, text: 'SELECT $1, 1001', parameters: ['id'] });
   expect(statementOf('SELECT 1')).toBe(first);
 });
+
+test('rejects values without one of the parameters', () => {
+  const found = statement<{ id: string | null }>('example', 'SELECT :id::uuid');
+  expect(valuesOf(found, { id: null })).toEqual([null]);
+  expect(() => valuesOf(found, {} as { id: null })).toThrow(
+    'failed to run example: the parameter id has no value',
+  );
+});
