@@ -20,9 +20,9 @@ interface Tenant {
 const alreadyStarted = () => undefined;
 
 /**
- * Limits the number of concurrent tasks, in total and for each tenant. A free place goes to the tenant with the
- * fewest running tasks. Equal tenants take turns (round robin), and the tasks of a tenant start in order of arrival.
- * Therefore a thousand tasks of one tenant delay the task of another tenant by one turn.
+ * Limits the number of concurrent tasks, in total and for each tenant. Tenants below their limit take turns (round
+ * robin), and the tasks of a tenant start in order of arrival. Therefore a thousand tasks of one tenant delay the task
+ * of another tenant by one turn.
  */
 export class FairLimiter {
   readonly #limits: Required<FairLimits>;
@@ -41,6 +41,11 @@ export class FairLimiter {
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Number of waiting tasks of one tenant. */
+  waitingOf(name: string): number {
+    return this.#tenants.get(name)?.waiting.size ?? 0;
   }
 
   /**
@@ -113,21 +118,17 @@ export class FairLimiter {
     });
   }
 
-  /** Of the tenants with the fewest running tasks, the one whose last task started longest ago. */
+  /** The next task of the first tenant, in the order of turns, that is below its limit. */
   #next(): (() => void) | undefined {
-    let next: [name: string, tenant: Tenant, start: () => void] | undefined;
     for (const [name, tenant] of this.#tenants) {
       const [start] = tenant.waiting;
       if (start === undefined || !this.#mayStart(tenant)) continue;
-      if (next === undefined || tenant.running < next[1].running) next = [name, tenant, start];
-      if (tenant.running === 0) break;
+      tenant.waiting.delete(start);
+      this.#waiting -= 1;
+      this.#begin(name, tenant);
+      return start;
     }
-    if (next === undefined) return undefined;
-    const [name, tenant, start] = next;
-    tenant.waiting.delete(start);
-    this.#waiting -= 1;
-    this.#begin(name, tenant);
-    return start;
+    return undefined;
   }
 
   #hasPlace(): boolean {

@@ -59,7 +59,8 @@ interface DroppedEvents {
 
 const MAX_MESSAGE = 1024;
 const MAX_SERIES = 4096;
-const MAX_QUEUED = 1000;
+/** Maximum number of Events that wait to be sent. */
+const MAX_QUEUED = { total: MAX_SERIES, perTenant: 1000 };
 /** As in client-go's spam filter, each object may have `burst` events at once, and one more after each interval. */
 const ORDINARY: Rate = { burst: 25, perSecond: 1 / 60 };
 /** Warnings and other important events have their own budget, which ordinary events cannot use up. */
@@ -114,7 +115,11 @@ export class EventRecorder {
     series.count += times;
     series.lastAt = this.#clock.date();
     if (series.queued) return;
-    if (this.#sending.waiting >= MAX_QUEUED) {
+    const tenant = currentTenant();
+    if (
+      this.#sending.waiting >= MAX_QUEUED.total ||
+      this.#sending.waitingOf(tenant) >= MAX_QUEUED.perTenant
+    ) {
       this.#options.logger.debug(
         { reason: series.reason },
         'too many events are waiting to be sent; dropping an event',
@@ -123,7 +128,7 @@ export class EventRecorder {
     }
     series.queued = true;
     // The writes of Events do not count for a tenant, because nothing waits for them.
-    const send = this.#sending.run(currentTenant(), () => onBehalfOf(NO_TENANT, () => this.#deliver(series)));
+    const send = this.#sending.run(tenant, () => onBehalfOf(NO_TENANT, () => this.#deliver(series)));
     this.#sends.add(send);
     void send.finally(() => this.#sends.delete(send));
   }

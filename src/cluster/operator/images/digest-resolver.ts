@@ -47,8 +47,11 @@ const SECRETS_BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 /** Concurrent requests, in total and for each namespace, which belongs to one tenant. */
 const LIMITS = { total: 32, perTenant: 16 };
-/** Concurrent requests to one registry. */
-const LIMITS_OF_REGISTRY = { total: 8 };
+/**
+ * Concurrent requests to one registry. A request that waits for one of the places above keeps its place at the
+ * registry. `perTenant` leaves the other places to other namespaces.
+ */
+const LIMITS_OF_REGISTRY = { total: 8, perTenant: 4 };
 /** Maximum wait of a lookup for other lookups of its registry, in multiples of the timeout. */
 const MAX_WAITS = 10;
 
@@ -155,7 +158,9 @@ export class DigestResolver {
     try {
       return await registry.run(namespace, () => this.#limiter.run(namespace, request, signal), signal);
     } finally {
-      if (registry.running + registry.waiting === 0) this.#registries.delete(host);
+      // Another request may have deleted the limiter before, and a third may have added a new limiter.
+      const isCurrent = this.#registries.get(host) === registry;
+      if (isCurrent && registry.running + registry.waiting === 0) this.#registries.delete(host);
     }
   }
 

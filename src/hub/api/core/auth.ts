@@ -5,7 +5,7 @@ import type { Database } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { Scope } from '../../store/tenancy/api-keys.ts';
 import { findTenant } from '../../store/tenancy/tenants.ts';
-import { type Key, keyFinder } from '../tenancy/api-key-cache.ts';
+import { AUTHENTICATION, type Key, keyFinder } from '../tenancy/api-key-cache.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -79,7 +79,7 @@ function namedTenant(request: FastifyRequest): string | null {
  */
 async function otherTenant(database: Database, named: string, key: Key): Promise<string> {
   if (!key.scopes.includes('admin')) throw notFound('tenant');
-  const tenant = await database.platform.read((reader) => findTenant(reader, named));
+  const tenant = await database.forPlatform(AUTHENTICATION).read((reader) => findTenant(reader, named));
   if (tenant === null) throw notFound('tenant');
   return tenant.id;
 }

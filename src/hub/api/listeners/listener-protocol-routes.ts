@@ -57,12 +57,13 @@ const refusals = errorAnswers(404, 409, 413, 415);
 
 /**
  * The scope in which the caller may run this listener. A key of a tenant may run listeners of the tenant, a key of the
- * platform may run listeners of the platform, and an admin may run any listener.
+ * platform may run listeners of the platform, and an admin may run any listener. In the scope of the platform, each
+ * listener has its own share of the connections, so the reports of one do not delay the lease renewals of another.
  */
 async function scopeFor(database: Database, caller: ListenerCaller, listenerId: string): Promise<Scope> {
   const { keyTenantId: tenantId } = caller;
   const admin = caller.scopes.includes('admin');
-  const scope = admin || tenantId === null ? database.platform : database.forTenant(tenantId);
+  const scope = admin || tenantId === null ? database.forPlatform(listenerId) : database.forTenant(tenantId);
   const owner = await scope.read((reader) => listenerOwner(reader, listenerId));
   if (owner === undefined || (!admin && owner !== tenantId)) throw notFound('listener');
   return scope;

@@ -22,6 +22,9 @@ export interface Key {
   readonly keyTenantId: string | null;
 }
 
+/** Authentication does not wait for other work of the platform. */
+export const AUTHENTICATION = 'authentication';
+
 /** Lifetime of a cached key. A revoked key works for at most this time in each process. */
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED_KEYS = 10_000;
@@ -40,12 +43,11 @@ function internal(key: InternalKey | null | undefined, hash: string): Key | null
 }
 
 async function loadKey(database: Database, hash: string): Promise<Key | null> {
-  const found = await database.platform.read((reader) => findApiKeyByHash(reader, hash));
+  const scope = database.forPlatform(AUTHENTICATION);
+  const found = await scope.read((reader) => findApiKeyByHash(reader, hash));
   if (found === null) return null;
   // The last use is recorded at most once an hour. If the record fails, the caller is not rejected.
-  await database.platform
-    .transaction((transaction) => touchApiKey(transaction, found.id))
-    .catch(() => undefined);
+  await scope.transaction((transaction) => touchApiKey(transaction, found.id)).catch(() => undefined);
   const { id, name, scopes, tenantId, expiresAt } = found;
   return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
 }
@@ -62,7 +64,7 @@ function formCheck({ database }: ApiDeps): (given: string, hash: string) => Prom
     const now = performance.now();
     if (until <= now) {
       until = now + CACHE_TTL_MS;
-      others = database.platform.read(findKeysOfOtherForm);
+      others = database.forPlatform(AUTHENTICATION).read(findKeysOfOtherForm);
       others.catch(() => {
         until = 0;
       });

@@ -1,8 +1,11 @@
 import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { StoreUnavailable } from './errors.ts';
 
-/** Maximum share of the connections for one tenant (docs/decisions/0048). */
-const SHARE_OF_ONE_TENANT = 0.4;
+/**
+ * Maximum share of the connections for one tenant (docs/decisions/0048). In a pool of fewer than five connections, a
+ * tenant may use all.
+ */
+const SHARE_OF_ONE_TENANT = 0.8;
 
 export interface ConnectionLimiterOptions {
   /** Number of connections of the pool. */
@@ -14,7 +17,7 @@ export interface ConnectionLimiterOptions {
 /**
  * Decides which tenant gets the next connection of the pool. The pool itself serves in the order of arrival, so a tenant
  * with a hundred requests would get all connections, and listeners and other tenants would wait for a hundred
- * transactions. The work of the platform counts as one tenant.
+ * transactions. Each group of work of the platform counts as one tenant.
  */
 export class ConnectionLimiter {
   readonly #limiter: FairLimiter;

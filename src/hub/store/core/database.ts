@@ -64,8 +64,10 @@ export interface Scope {
 /** The pool of connections to PostgreSQL. */
 export interface Database {
   forTenant(tenantId: string): Scope;
-  /** Access for work across tenants: keys, listeners, housekeeping. */
+  /** Access for work across tenants: administration, housekeeping, tracing. */
   readonly platform: Scope;
+  /** Like `platform`, with a separate share of the connections for this group of work. */
+  forPlatform(group: string): Scope;
   /** @throws StoreUnavailable when PostgreSQL does not respond, or is a standby */
   ping(): Promise<void>;
   /** The current state of the pool. */
@@ -285,12 +287,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
 
   const connections = new ConnectionLimiter({ poolSize, waitMs: connectTimeoutMs });
-  const runOnce = <T>(tenant: string, attempt: Attempt<T>): Promise<Outcome<T>> =>
-    connections.run(tenant, async () => attempt(await connect()));
-  const run = async <T>(tenant: string, attempt: Attempt<T>): Promise<T> => {
+  const runOnce = <T>(group: string, attempt: Attempt<T>): Promise<Outcome<T>> =>
+    connections.run(group, async () => attempt(await connect()));
+  const run = async <T>(group: string, attempt: Attempt<T>): Promise<T> => {
     const runs = { contention: 0, dead: 0 };
     for (;;) {
-      const outcome = await runOnce(tenant, attempt);
+      const outcome = await runOnce(group, attempt);
       if (outcome.done) return outcome.value;
       const { again, error } = outcome;
       if (again === null) throw error;
@@ -303,23 +305,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   };
 
-  const scope = (tenantId: string, tenant = tenantId): Scope => ({
+  const scope = (tenantId: string, group = tenantId): Scope => ({
     transaction: (work, options = {}) =>
-      run(tenant, (client) => attemptTransaction(client, tenantId, work, options)),
-    read: (work) => run(tenant, (client) => attemptRead(client, tenantId, work)),
+      run(group, (client) => attemptTransaction(client, tenantId, work, options)),
+    read: (work) => run(group, (client) => attemptRead(client, tenantId, work)),
   });
 
   let closing: Promise<void> | null = null;
-  const platform = scope(PLATFORM, NO_TENANT);
+  const forPlatform = (group: string) => scope(PLATFORM, group);
   return {
     forTenant(tenantId) {
       if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to set the tenant: its id is not a UUID');
       return scope(tenantId);
     },
-    platform,
+    platform: forPlatform(NO_TENANT),
+    forPlatform,
     // The ping runs in a transaction, so that on a standby, each ping closes one connection instead of renewing all
     // connections of the pool.
-    ping: () => platform.transaction(checkPrimary),
+    ping: () => forPlatform('ping').transaction(checkPrimary),
     pool: () => ({
       max: poolSize,
       total: pool.totalCount,

@@ -11,13 +11,13 @@ beforeAll(async () => {
   const { database } = other.store;
   const counting: Database = {
     ...database,
-    platform: {
-      ...database.platform,
+    forPlatform: (group) => ({
+      ...database.forPlatform(group),
       read: (work) => {
         reads += 1;
-        return database.platform.read(work);
+        return database.forPlatform(group).read(work);
       },
-    },
+    }),
   };
   const app = await startApi({ deps: { database: counting } });
   const stop = async () => {

@@ -133,7 +133,7 @@ describe('a transaction', () => {
     const all = Array.from({ length: 20 }, () =>
       database.forTenant(crowd.tenantId).transaction(async (tx) => {
         underWay += 1;
-        if (underWay === 2) begun.resolve();
+        if (underWay === 4) begun.resolve();
         await tx.query('SELECT 1');
         await release.promise;
       }),
@@ -142,11 +142,22 @@ describe('a transaction', () => {
     await database.ping();
     // A connection may take longer to be made than those are used.
     await begun.promise;
-    expect({ underWay, waiting: database.pool().waiting }).toEqual({ underWay: 2, waiting: 18 });
+    expect({ underWay, waiting: database.pool().waiting }).toEqual({ underWay: 4, waiting: 16 });
     release.resolve();
     await Promise.all(all);
     expect(database.pool()).toMatchObject({ waiting: 0 });
   });
+});
+
+test('the ping and each group of the platform do not wait for other work of the platform', async () => {
+  const database = open({ poolSize: 5 });
+  const release = Promise.withResolvers<void>();
+  const busy = Array.from({ length: 20 }, () => database.platform.transaction(() => release.promise));
+  await database.ping();
+  await database.forPlatform('listener').read((reader) => reader.query('SELECT 1'));
+  expect(database.pool()).toMatchObject({ waiting: 16 });
+  release.resolve();
+  await Promise.all(busy);
 });
 
 describe('an error of the database', () => {

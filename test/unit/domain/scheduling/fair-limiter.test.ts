@@ -30,12 +30,34 @@ test('delays the task of a tenant by one turn when thousands of tasks of another
   expect(order()).toBe('..x');
 });
 
-test('gives a free place to the tenant with the fewest running tasks', () => {
+test('gives free places in turn, whatever the number of running tasks', () => {
   const { limiter, acquireAll, order } = setUp({ total: 4 });
   acquireAll('crowd', 'abcdefg');
   acquireAll('other', 'xyz');
-  for (let n = 0; n < 3; n += 1) limiter.release('crowd');
-  expect(order()).toBe('abcdxye');
+  for (let n = 0; n < 4; n += 1) limiter.release('crowd');
+  expect(order()).toBe('abcdexfy');
+});
+
+test('gives turns to a tenant with an endless task while new tenants arrive all the time', () => {
+  const { limiter, acquire, order } = setUp({ total: 3, perTenant: 2 });
+  acquire('hung', '!');
+  for (let n = 0; n < 5; n += 1) acquire(`tenant ${n}`, '.');
+  acquire('hung', 'x');
+  acquire('hung', 'y');
+  for (let n = 0; n < 5; n += 1) {
+    acquire(`tenant ${n + 5}`, '.');
+    limiter.release(`tenant ${n}`);
+  }
+  expect(order()).toBe('!..x....');
+  limiter.release('hung');
+  expect(order()).toBe('!..x....y');
+});
+
+test('counts the waiting tasks of a tenant', () => {
+  const { limiter, acquireAll } = setUp({ total: 1 });
+  acquireAll('a', '123');
+  acquireAll('b', '4');
+  expect(['a', 'b', 'c'].map((tenant) => limiter.waitingOf(tenant))).toEqual([2, 1, 0]);
 });
 
 test('keeps places free for other tenants', () => {
@@ -125,8 +147,8 @@ interface Task {
 }
 
 /**
- * The rule in its simplest form: of the tenants with a waiting task that are below their limit, those with the fewest
- * running tasks take turns. A tenant that has nothing to do has no turn.
+ * The rule in its simplest form: the tenants with a waiting task that are below their limit take turns. A tenant that
+ * has nothing to do has no turn.
  */
 class Model {
   readonly limits: { total: number; perTenant: number };
@@ -149,11 +171,9 @@ class Model {
     );
     if (!this.isOpen || this.running.length >= this.limits.total) return;
     const runningOf = (tenant: string) => tasksOf(tenant, this.running).length;
-    const [next] = this.turns
-      .filter(
-        (tenant) => tasksOf(tenant, this.waiting).length > 0 && runningOf(tenant) < this.limits.perTenant,
-      )
-      .toSorted((a, b) => runningOf(a) - runningOf(b));
+    const next = this.turns.find(
+      (tenant) => tasksOf(tenant, this.waiting).length > 0 && runningOf(tenant) < this.limits.perTenant,
+    );
     if (next === undefined) return;
     const [task] = tasksOf(next, this.waiting) as [Task];
     this.waiting = this.waiting.filter((other) => other !== task);

@@ -163,6 +163,26 @@ test('events are sent on behalf of no tenant, so that no tenant waits for the wr
   expect(tenants).toEqual(['', '']);
 });
 
+test('a tenant with too many waiting events loses none of the events of other tenants', async () => {
+  const sent: string[] = [];
+  const create = async <T extends object>(event: T): Promise<T> => {
+    sent.push((event as unknown as EventObject).message);
+    return event;
+  };
+  const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };
+  const recorder = new EventRecorder({ client, component: 'berth-operator', logger: recordingLogger() });
+  const recordFor = (tenant: string, uid: string) => {
+    const one = { ...object, metadata: { ...object.metadata, uid } };
+    onBehalfOf(tenant, () => recorder.record(one, 'Warning', 'Failed', tenant));
+  };
+  for (let n = 0; n < 1_100; n += 1) recordFor('crowd', `crowd-${n}`);
+  recordFor('other', 'other');
+  await recorder.flush();
+  const countOf = (tenant: string) => sent.filter((each) => each === tenant).length;
+  // One event was sent while 1,000 waited.
+  expect({ crowd: countOf('crowd'), other: countOf('other') }).toEqual({ crowd: 1_001, other: 1 });
+});
+
 test('events are sent one at a time, in turns between tenants', async () => {
   const sent: string[] = [];
   const running = { count: 0, max: 0 };

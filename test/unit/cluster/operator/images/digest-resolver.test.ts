@@ -134,7 +134,7 @@ describe('a lookup', () => {
     resolver.resolve('shop/web', asked());
     await settled();
     const images = questions.map(({ image }) => image);
-    expect(images.filter((image) => image.startsWith('slow.example'))).toHaveLength(8);
+    expect(images.filter((image) => image.startsWith('slow.example'))).toHaveLength(4);
     expect(images).toContain('r.example/app:1');
   });
 });
@@ -146,10 +146,10 @@ describe('a registry that does not respond', () => {
     const { resolver, questions, time } = world();
     for (let n = 0; n < 100; n += 1) resolver.resolve(`shop/web-${n}`, asked(`r.example/app:${n}`));
     await settled();
-    expect(questions).toHaveLength(8);
+    expect(questions).toHaveLength(4);
     for (const question of questions) question.fail(silent);
     await settled();
-    expect(questions).toHaveLength(8);
+    expect(questions).toHaveLength(4);
     const unresolved = { kind: 'unresolved', why: 'r.example did not respond within 5 s' };
     expect(resolver.resolve('shop/web-99', asked('r.example/app:99'))).toEqual(unresolved);
     resolver.resolve('shop/late', asked('r.example/late:1'));
@@ -158,7 +158,7 @@ describe('a registry that does not respond', () => {
     time.now = 30_000;
     resolver.resolve('shop/later', asked('r.example/later:1'));
     await settled();
-    expect(questions).toHaveLength(9);
+    expect(questions).toHaveLength(5);
   });
 
   test('is skipped as long as its response requests', async () => {
@@ -301,16 +301,51 @@ test('limits the lookups of a namespace, so that another namespace starts at onc
   expect(questions.at(-1)?.image).toBe('r.example/app:1');
 });
 
-test('starts the lookup of the namespace with the fewest lookups at a registry first', async () => {
+test('lets namespaces take turns at a registry that has no free place', async () => {
   const { resolver, questions } = world();
-  for (let n = 0; n < 50; n += 1)
-    resolver.resolve(`evil/${n}`, asked(`r.example/a:${n}`, [], { namespace: 'evil' }));
+  for (const namespace of ['evil', 'worse'])
+    for (let n = 0; n < 50; n += 1)
+      resolver.resolve(`${namespace}/${n}`, asked(`r.example/${namespace}:${n}`, [], { namespace }));
   resolver.resolve('shop/web', asked());
   await settled();
   expect(questions).toHaveLength(8);
-  questions[0]?.answer({ kind: 'found', digest: DIGEST });
+  for (const question of questions.slice(0, 3)) question.answer({ kind: 'found', digest: DIGEST });
+  await settled();
+  expect(questions.slice(8).map(({ image }) => image)).toContain('r.example/app:1');
+});
+
+test('leaves places at a registry to others when lookups of a namespace wait for its other lookups', async () => {
+  const { resolver, questions } = world();
+  const resolveAll = (host: string, count: number) => {
+    for (let n = 0; n < count; n += 1)
+      resolver.resolve(`evil/${host}-${n}`, asked(`${host}/a:${n}`, [], { namespace: 'evil' }));
+  };
+  for (let n = 0; n < 4; n += 1) resolveAll(`slow-${n}.example`, 8);
+  await settled();
+  resolveAll('r.example', 8);
+  await settled();
+  expect(questions).toHaveLength(16);
+  resolver.resolve('shop/web', asked());
   await settled();
   expect(questions.at(-1)?.image).toBe('r.example/app:1');
+});
+
+test('keeps the limit of a registry while its last lookups end and new lookups begin', async () => {
+  // In one of these orders, a lookup begins after one lookup has ended and before another ends.
+  for (let ticks = 0; ticks < 30; ticks += 1) {
+    const { resolver, questions } = world();
+    for (const name of ['one', 'two']) resolver.resolve(`shop/${name}`, asked(`r.example/${name}:1`));
+    await settled();
+    const [one, two] = questions;
+    one?.answer({ kind: 'found', digest: DIGEST });
+    for (let n = 0; n < ticks; n += 1) await Promise.resolve();
+    for (let n = 0; n < 10; n += 1) resolver.resolve(`shop/${n}`, asked(`r.example/early:${n}`));
+    two?.answer({ kind: 'found', digest: DIGEST });
+    await settled();
+    for (let n = 0; n < 10; n += 1) resolver.resolve(`shop/late-${n}`, asked(`r.example/late:${n}`));
+    await settled();
+    expect({ ticks, running: questions.length - 2 }).toEqual({ ticks, running: 4 });
+  }
 });
 
 describe('a missing image', () => {

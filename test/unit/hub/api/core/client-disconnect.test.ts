@@ -67,7 +67,7 @@ async function world() {
   };
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const deps = {
-    database: { platform, forTenant: () => tenant },
+    database: { platform, forPlatform: () => platform, forTenant: () => tenant },
     internalKey: {
       hash: hashApiKey(KEY),
       scopes: ['admin', 'deployments:read', 'secrets:read'],

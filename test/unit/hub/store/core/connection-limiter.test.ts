@@ -31,7 +31,7 @@ test('keeps connections for other tenants and the platform when one tenant has a
   enter('other');
   enter(NO_TENANT);
   await vi.advanceTimersByTimeAsync(0);
-  expect([countOf('crowd'), countOf('other'), countOf(NO_TENANT)]).toEqual([4, 1, 1]);
+  expect([countOf('crowd'), countOf('other'), countOf(NO_TENANT)]).toEqual([8, 1, 1]);
 });
 
 test('rejects a caller that waits too long, which takes no connection later', async () => {
