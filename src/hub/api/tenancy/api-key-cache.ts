@@ -22,7 +22,7 @@ export interface Key {
   readonly keyTenantId: string | null;
 }
 
-/** Authentication does not wait for other work of the platform. */
+/** Group of the database's work (`forPlatform`), so that authentication does not wait for other work. */
 export const AUTHENTICATION = 'authentication';
 
 /** Lifetime of a cached key. A revoked key works for at most this time in each process. */
