@@ -17,9 +17,11 @@ function open(poolSize: number) {
 
 test('the ping and each group of the platform do not wait for other work of the platform', async () => {
   const database = open(10);
-  const never = new Promise<void>(() => undefined);
-  for (let n = 0; n < 20; n += 1) void database.platform.transaction(() => never);
+  const release = Promise.withResolvers<void>();
+  const busy = Array.from({ length: 20 }, () => database.platform.transaction(() => release.promise));
   await database.ping();
-  await database.forPlatform('one').read(async () => undefined);
+  await database.forPlatform('listener').read(async () => undefined);
   expect(database.pool().waiting).toBe(12);
+  release.resolve();
+  await Promise.all(busy);
 });
