@@ -75,7 +75,12 @@ function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultP
       const managers = (now.metadata as { managedFields?: { manager?: string }[] }).managedFields ?? [];
       const touched = now.metadata.uid !== made.metadata.uid || managers.some(isBerths);
       await world.kubectl('delete', resource.plural, name, '--wait=false');
-      await world.until(id, 'READY after the foreign object is gone', ({ status }) => status === 'READY', 90_000);
+      await world.until(
+        id,
+        'READY after the foreign object is gone',
+        ({ status }) => status === 'READY',
+        90_000,
+      );
       await world.ready(id);
       return touched ? [...told, broken(`the foreign ${resource.kind} was changed`)] : told;
     },
