@@ -9,8 +9,8 @@ export const EXEC_API_VERSIONS: readonly string[] = [
 const NOT_FOUND = 'berth: the plugin was not found';
 
 /**
- * client-node keeps the standard input of a plugin open, so a plugin that reads it would wait forever. It also does not
- * end a plugin. `timeout` ends the plugin and its children. macOS does not have this program.
+ * client-node keeps the standard input of a plugin open, so a plugin that reads it would wait forever. It also never
+ * ends a plugin. `timeout` ends the plugin and its children. macOS does not have this program.
  */
 const script = (seconds: number) => `
 command -v "$0" > /dev/null || { echo "${NOT_FOUND}" >&2; exit 127; }

@@ -80,7 +80,7 @@ class Credentials {
   /** The user as client-node gets it. */
   readonly #user: User;
   readonly #pluginSeconds: number;
-  /** Of the last call. undefined: it was rejected, or there is none. */
+  /** Of the last call. undefined: the server rejected it, or there was no call. */
   #authorization: Headers[string] | undefined;
   #config: KubeConfig | undefined;
   #applying: Promise<https.RequestOptions> | undefined;
