@@ -76,7 +76,11 @@ describe('the chart', () => {
   });
 
   it('derives the options of V8 from the memory limit of each role, unless the values set them', async () => {
-    const changed = ['api.resources.limits.memory=1Gi', 'operator.resources.limits.memory=1G'];
+    const changed = [
+      'api.resources.limits.memory=1Gi',
+      'listener.resources.limits.memory=200Mi',
+      'operator.resources.limits.memory=1G',
+    ];
     const [plain, limits, own] = await Promise.all([
       render(),
       render(...changed),
@@ -90,7 +94,8 @@ describe('the chart', () => {
     }
     for (const role of ['api', 'all'])
       expect(podEnvironment(role), role).toEqual({ NODE_OPTIONS: V8_OPTIONS });
-    expect(optionsOf(limits, 'api')).toBe('--max-semi-space-size=16 --max-old-space-size=768');
+    expect(optionsOf(limits, 'api')).toBe('--max-semi-space-size=16 --max-old-space-size=896');
+    expect(optionsOf(limits, 'listener')).toBe('--max-semi-space-size=16 --max-old-space-size=100');
     // A unit that the chart does not convert.
     expect(optionsOf(limits, 'operator')).toBe('--max-semi-space-size=16');
     expect(named(own, 'ConfigMap', 'berth')?.data?.['NODE_OPTIONS']).toBe('--max-old-space-size=64');

@@ -78,15 +78,18 @@ new pods (decision 0032).
 {{- end }}
 
 {{/*
-Options of V8. The young generation stays small, and the heap may use three quarters of the memory limit, so that V8 collects
-garbage before the kernel ends the process. Takes the resources of the container.
+Options of V8. The young generation stays small. The old generation may use the memory limit minus 128 MiB, which the young
+generation and native memory need, so that V8 collects garbage before the kernel ends the process. With small limits, it may
+use half. Takes the resources of the container.
 */}}
 {{- define "berth.nodeOptions" -}}
 {{- $limit := toString (dig "limits" "memory" "" (. | default dict)) -}}
---max-semi-space-size=16
-{{- if regexMatch "^[0-9]+Mi$" $limit }} --max-old-space-size={{ div (mul 3 (int (trimSuffix "Mi" $limit))) 4 }}
-{{- else if regexMatch "^[0-9]+Gi$" $limit }} --max-old-space-size={{ mul 768 (int (trimSuffix "Gi" $limit)) }}
+{{- $mebibytes := 0 -}}
+{{- if regexMatch "^[0-9]+Mi$" $limit -}}{{- $mebibytes = int (trimSuffix "Mi" $limit) -}}
+{{- else if regexMatch "^[0-9]+Gi$" $limit -}}{{- $mebibytes = mul 1024 (int (trimSuffix "Gi" $limit)) -}}
 {{- end -}}
+--max-semi-space-size=16
+{{- with $mebibytes }} --max-old-space-size={{ max (sub . 128) (div . 2) }}{{- end -}}
 {{- end }}
 
 {{/*

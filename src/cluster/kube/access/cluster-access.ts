@@ -13,8 +13,8 @@ export interface ClusterAccess {
   tls(): Promise<ConnectionOptions>;
   /** Connects through the proxy of the kubeconfig. Absent: connections are direct. */
   proxyAgent?: http.Agent;
-  /** Called after a 401: drops cached credentials. */
-  invalidate(): void;
+  /** Called after a 401 with the headers of the call: drops these credentials from the cache. */
+  invalidate(rejected: Record<string, string | string[]>): void;
 }
 
 export interface AccessOptions {

@@ -160,8 +160,9 @@ export class HttpExecutor {
         cause: error,
       });
     }
+    let response: TransportResponse;
     try {
-      return await transport.send({
+      response = await transport.send({
         method: call.method,
         path: this.#basePath + call.path + queryString(call.query),
         headers: {
@@ -177,20 +178,21 @@ export class HttpExecutor {
     } catch (error) {
       throw signal.aborted ? error : describe(error, call.action);
     }
+    if (response.status === 401) {
+      access.invalidate(credentials);
+      transport.renew();
+    }
+    return response;
   }
 
   async #observed<T>(call: HttpCall, exchange: () => Promise<T>): Promise<T> {
-    const { observer, access, transport } = this.#options;
+    const { observer } = this.#options;
     const began = performance.now();
     let status = 200;
     try {
       return await exchange();
     } catch (error) {
       status = isKubeError(error) ? (error.status ?? 0) : 0;
-      if (status === 401) {
-        access.invalidate();
-        transport.renew();
-      }
       throw error;
     } finally {
       observer?.({

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
+import { FairLimiter, NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 import { KubeError } from '../client/errors.ts';
 import {
   networkFailure,
@@ -10,7 +12,11 @@ import {
   type TransportResponse,
 } from './transport.ts';
 
-const MAX_CALL_SOCKETS = 64;
+/**
+ * Limits the connections for calls. `maxSockets` of an agent does not: the agent for HTTP proxies counts a connection only
+ * when it is open.
+ */
+const MAX_CALLS = 64;
 
 export interface Http1Options {
   server: URL;
@@ -21,18 +27,14 @@ export interface Http1Options {
   proxyAgent?: http.Agent;
 }
 
-interface Agents {
-  calls: http.Agent;
-  watches: http.Agent;
-}
-
 /** HTTP/1.1 with kept-alive connections: for plain servers (tests, `kubectl proxy`) and servers without HTTP/2. */
 export class Http1Transport implements Transport {
   readonly #server: URL;
   readonly #tls: TlsSource;
   readonly #tlsMaxAgeMs: number;
-  readonly #agents: Agents;
-  #reading: Promise<Agents> | undefined;
+  readonly #agent: http.Agent;
+  readonly #calls = new FairLimiter({ total: MAX_CALLS });
+  #reading: Promise<void> | undefined;
   #readAgainAt = Number.POSITIVE_INFINITY;
 
   constructor({ server, tls, tlsMaxAgeMs = 60_000, proxyAgent }: Http1Options) {
@@ -40,20 +42,30 @@ export class Http1Transport implements Transport {
     this.#tls = tls;
     this.#tlsMaxAgeMs = tlsMaxAgeMs;
     const { Agent } = server.protocol === 'http:' ? http : https;
-    this.#agents = {
-      calls: proxyAgent ?? new Agent({ keepAlive: true, maxSockets: MAX_CALL_SOCKETS }),
-      watches: proxyAgent ?? new Agent({ keepAlive: true }),
-    };
+    this.#agent = proxyAgent ?? new Agent({ keepAlive: true });
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    const agents = await this.#currentAgents();
+  send(request: TransportRequest): Promise<TransportResponse> {
+    if (request.lane === 'watches') return this.#send(request);
+    return new Promise((resolve, reject) => {
+      const call = async () => {
+        const response = await this.#send(request);
+        resolve(response);
+        // The connection is in use until then.
+        await once(response.body, 'close');
+      };
+      this.#calls.run(NO_TENANT, call, request.signal).catch(reject);
+    });
+  }
+
+  async #send(request: TransportRequest): Promise<TransportResponse> {
+    await this.#currentTls();
     try {
-      return await this.#exchange(request, agents[request.lane]);
+      return await this.#exchange(request);
     } catch (error) {
       // The server closed a kept-alive connection just when it was reused, so a read may be sent once more.
       if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
-      return this.#exchange(request, agents[request.lane]);
+      return this.#exchange(request);
     }
   }
 
@@ -66,11 +78,10 @@ export class Http1Transport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#agents.calls.destroy();
-    this.#agents.watches.destroy();
+    this.#agent.destroy();
   }
 
-  #currentAgents(): Promise<Agents> {
+  #currentTls(): Promise<void> {
     if (performance.now() >= this.#readAgainAt) this.#reading = undefined;
     this.#reading ??= this.#readTls().catch((error: unknown) => {
       this.#reading = undefined;
@@ -79,23 +90,22 @@ export class Http1Transport implements Transport {
     return this.#reading;
   }
 
-  async #readTls(): Promise<Agents> {
-    if (this.#server.protocol === 'http:') return this.#agents;
+  async #readTls(): Promise<void> {
+    if (this.#server.protocol === 'http:') return;
     this.#readAgainAt = performance.now() + this.#tlsMaxAgeMs;
     const tls: ConnectionOptions = { ...(await this.#tls()), ALPNProtocols: ['http/1.1'] };
-    // Keeps the agents and their open connections. New connections use the files that were just read.
-    for (const agent of Object.values(this.#agents)) Object.assign((agent as https.Agent).options, tls);
-    return this.#agents;
+    // Keeps the agent and its open connections. New connections use the files that were just read.
+    Object.assign((this.#agent as https.Agent).options, tls);
   }
 
-  #exchange(request: TransportRequest, agent: http.Agent): Promise<TransportResponse> {
+  #exchange(request: TransportRequest): Promise<TransportResponse> {
     const { method, headers, body, signal } = request;
     const library = this.#server.protocol === 'http:' ? http : https;
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const outgoing = library.request(new URL(request.path, this.#server), {
         method,
-        agent,
+        agent: this.#agent,
         headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
       });
       const abort = () => outgoing.destroy(signal.reason);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import http2 from 'node:http2';
@@ -6,6 +7,7 @@ import type { AddressInfo, Server } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadClusterAccess } from '../../../../src/cluster/kube/access/cluster-access.ts';
+import { kubeconfigAccess } from '../../../../src/cluster/kube/access/kubeconfig/kubeconfig-access.ts';
 import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import { selfSigned } from './self-signed.ts';
 import { temporaryFolder } from './support.ts';
@@ -68,7 +70,7 @@ describe('the loader of kubeconfigs', () => {
     await writeFile(beside('ca.crt'), 'ca.crt 2');
     expect(await access.tls()).toMatchObject({ ca: Buffer.from('ca.crt 2') });
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 1' });
-    access.invalidate();
+    access.invalidate({ authorization: 'Bearer token 1' });
     expect(await access.headers()).toEqual({ authorization: 'Bearer token 2' });
   });
 
@@ -241,7 +243,9 @@ describe('exec plugins', () => {
     const [one, two] = await Promise.all([access.headers(), access.headers()]);
     expect([one, two]).toEqual(Array(2).fill({ authorization: 'Bearer get-me-1' }));
     expect(await access.tls()).toMatchObject({ cert: 'C', key: 'K' });
-    access.invalidate();
+    access.invalidate(one);
+    expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-2' });
+    access.invalidate(one);
     expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-2' });
     vi.useFakeTimers({ now: Date.parse('2099-01-01T00:00:01Z'), toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -275,8 +279,25 @@ describe('exec plugins', () => {
     );
   });
 
+  test('that hang are ended with their children, and run again for the next call', async () => {
+    const { file, folder } = await plugin(`
+      cd "$(dirname "$0")"
+      if [ ! -e pids ]; then trap '' TERM; sleep 600 & echo $$ $! > pids; while true; do wait; done; fi
+      echo '{"kind":"ExecCredential","status":{"token":"t"}}'`);
+    const access = await kubeconfigAccess(file, undefined, 1);
+    await expect(Promise.all([access.headers(), access.tls()])).rejects.toThrow('did not exit within 1 s');
+    expect(await access.headers()).toEqual({ authorization: 'Bearer t' });
+    const pids = (await readFile(path.join(folder, 'pids'), 'utf8')).trim().split(' ').map(Number);
+    const isRunning = (pid: number) => existsSync(`/proc/${pid}`);
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    await vi.waitFor(() => expect(pids.map(isRunning)).toEqual([false, false]), 15_000);
+    // The end of the former plugin does not drop the credential.
+    expect(await access.headers()).toEqual({ authorization: 'Bearer t' });
+  });
+
   test.each([
     ['echo secret-token >&2; exit 3', 'failed; run it to see its error'],
+    ['echo profile not found >&2; exit 1', 'failed; run it to see its error'],
     ['echo no json', 'did not print JSON'],
     ['echo "{}"', 'printed no ExecCredential'],
     [`echo '{"status":{"clientCertificateData":"C"}}'`, 'printed no ExecCredential'],
@@ -341,6 +362,32 @@ describe('the client', () => {
     });
     await writeFile(token, 'new');
     expect((await client.request('GET', '/x')).status).toBe(200);
+  });
+
+  test('keeps a new credential when a late 401 rejects the former one', async () => {
+    const late: http.ServerResponse[] = [];
+    const plain = http.createServer(({ headers, url }, response) => {
+      const isCurrent = headers.authorization === 'Bearer t2';
+      if (url === '/late' && !isCurrent) late.push(response);
+      else response.writeHead(isCurrent ? 200 : 401).end('{}');
+    });
+    onTestFinished(() => void plain.close());
+    const address = (await listen(plain)).replace('https', 'http');
+    const script = 'n=$(($(cat "$0") + 1)); echo $n > "$0"; echo "{\\"status\\":{\\"token\\":\\"t$n\\"}}"';
+    const runs = path.join(await temporaryFolder(), 'runs');
+    await writeFile(runs, '0');
+    const exec = { apiVersion: V1, command: 'sh', args: ['-c', script, runs], interactiveMode: 'Never' };
+    const file = await kubeconfig({ server: address }, { exec });
+    const client = await createKubeClient({ kubeconfigPath: file, userAgent: 'x', requestTimeoutMs: 5_000 });
+    onTestFinished(() => client.close());
+    const first = client.request('GET', '/late').catch((error: unknown) => error);
+    await vi.waitFor(() => expect(late).toHaveLength(1));
+    await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 401 });
+    expect((await client.request('GET', '/x')).status).toBe(200);
+    late[0]?.writeHead(401).end('{}');
+    expect(await first).toMatchObject({ status: 401 });
+    expect((await client.request('GET', '/x')).status).toBe(200);
+    expect(await readFile(runs, 'utf8')).toBe('2\n');
   });
 
   test('rejects a server with a certificate of another authority', async () => {

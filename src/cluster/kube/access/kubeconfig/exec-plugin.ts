@@ -6,14 +6,24 @@ export const EXEC_API_VERSIONS: readonly string[] = [
   'client.authentication.k8s.io/v1beta1',
 ];
 
-/** client-node keeps the standard input of a plugin open, so a plugin that reads it would wait forever. */
-const WITHOUT_INPUT = 'exec "$0" "$@" < /dev/null';
+const NOT_FOUND = 'berth: the plugin was not found';
+
+/**
+ * client-node keeps the standard input of a plugin open, so a plugin that reads it would wait forever. It also never
+ * ends a plugin. `timeout` ends the plugin and its children. macOS does not have this program.
+ */
+const script = (seconds: number) => `
+command -v "$0" > /dev/null || { echo "${NOT_FOUND}" >&2; exit 127; }
+limit=; command -v timeout > /dev/null && limit="timeout -k 5 ${seconds}"
+exec $limit "$0" "$@" < /dev/null`;
 
 export interface PluginContext {
   cluster: Cluster;
   /** Certificate authority of the cluster, PEM. */
   ca: string | undefined;
   settings: unknown;
+  /** The plugin is ended after this time. */
+  seconds: number;
 }
 
 /** The user with a plugin that gets the same input as from kubectl: KUBERNETES_EXEC_INFO, and no standard input. */
@@ -30,7 +40,7 @@ export function withPluginInput(user: User, context: PluginContext): User {
     exec: {
       ...exec,
       command: '/bin/sh',
-      args: ['-c', WITHOUT_INPUT, exec.command, ...(exec.args ?? [])],
+      args: ['-c', script(context.seconds), exec.command, ...(exec.args ?? [])],
       env: [...(exec.env ?? []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
   };
@@ -70,7 +80,7 @@ function reasonOf(error: Error, installHint: string): string {
   if (error instanceof SyntaxError) return 'did not print JSON';
   // client-node reads fields of a status that is not there.
   if (error instanceof TypeError) return NO_CREDENTIAL;
-  // The message is what the shell or the plugin wrote to standard error.
-  if (/not found|no such file/i.test(error.message)) return `was not found. ${installHint}`.trim();
+  // The message is what the plugin, or the script, wrote to standard error.
+  if (error.message.trim() === NOT_FOUND) return `was not found. ${installHint}`.trim();
   return 'failed; run it to see its error';
 }

@@ -16,7 +16,7 @@ import { completedCluster, kubeconfigProblem } from './kubeconfig-rules.ts';
 import { OidcTokens } from './oidc-tokens.ts';
 
 /** Longest run of an exec plugin. */
-const PLUGIN_TIMEOUT_MS = 60_000;
+const PLUGIN_SECONDS = 60;
 
 type Headers = Record<string, string | string[]>;
 
@@ -24,7 +24,11 @@ type Headers = Record<string, string | string[]>;
  * Address and credentials of one context of a kubeconfig, from client-node. client-node is loaded with this module.
  * @throws Error that names the file and the problem, never a secret
  */
-export async function kubeconfigAccess(files: string, contextName?: string): Promise<ClusterAccess> {
+export async function kubeconfigAccess(
+  files: string,
+  contextName?: string,
+  pluginSeconds = PLUGIN_SECONDS,
+): Promise<ClusterAccess> {
   const context = await readContext(files, contextName);
   const fail = (problem: string) => new Error(`failed to read kubeconfig ${files}: ${problem}`);
   const problem = kubeconfigProblem(context);
@@ -33,8 +37,14 @@ export async function kubeconfigAccess(files: string, contextName?: string): Pro
   const { ca, agent } = await staticOptions(cluster, context.user).catch((error: Error) => {
     throw fail(error.message);
   });
-  const plugin = { cluster: context.cluster, ca: ca?.toString(), settings: context.pluginSettings };
-  const credentials = new Credentials({ ...context, cluster }, withPluginInput(context.user, plugin));
+  const withPlugin = withPluginInput(context.user, {
+    cluster: context.cluster,
+    ca: ca?.toString(),
+    settings: context.pluginSettings,
+    // Later than the timer in this process, which reports the problem.
+    seconds: pluginSeconds + 1,
+  });
+  const credentials = new Credentials({ ...context, cluster }, withPlugin, pluginSeconds);
   await credentials.readTokenFile().catch((error: Error) => {
     throw fail(error.message);
   });
@@ -43,7 +53,7 @@ export async function kubeconfigAccess(files: string, contextName?: string): Pro
     namespace: context.namespace,
     headers: () => credentials.headers(),
     tls: () => credentials.tls(),
-    invalidate: () => credentials.invalidate(),
+    invalidate: (rejected) => credentials.invalidate(rejected),
     ...(cluster.proxyUrl && { proxyAgent: Object.assign(agent as http.Agent, { keepAlive: true }) }),
   };
 }
@@ -69,12 +79,16 @@ class Credentials {
   readonly #oidc: OidcTokens | undefined;
   /** The user as client-node gets it. */
   readonly #user: User;
+  readonly #pluginSeconds: number;
+  /** Of the last call. undefined: the server rejected it, or there was no call. */
+  #authorization: Headers[string] | undefined;
   #config: KubeConfig | undefined;
   #applying: Promise<https.RequestOptions> | undefined;
 
-  constructor(context: KubeconfigContext, withPlugin: User) {
+  constructor(context: KubeconfigContext, withPlugin: User, pluginSeconds: number) {
     const { user, userFields, userFile } = context;
     this.#context = context;
+    this.#pluginSeconds = pluginSeconds;
     this.#tokenFile = userFields.tokenFile ? new TokenFile(userFields.tokenFile) : undefined;
     this.#oidc = user.authProvider ? new OidcTokens(user, userFile) : undefined;
     this.#user = {
@@ -94,12 +108,14 @@ class Credentials {
     const { user, userFields } = this.#context;
     const { headers, auth } = await this.#options();
     const token = (await this.readTokenFile()) ?? (await this.#oidc?.idToken());
-    return {
+    const all: Headers = {
       ...(user.username && auth && { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }),
       ...lowerCase(headers),
       ...(token && { authorization: `Bearer ${token}` }),
       ...impersonation(userFields),
     };
+    this.#authorization = all['authorization'];
+    return all;
   }
 
   async tls(): Promise<ConnectionOptions> {
@@ -116,8 +132,13 @@ class Credentials {
     return { ...Object.fromEntries(present), rejectUnauthorized: rejectUnauthorized ?? true };
   }
 
-  /** KubeConfig has no way to drop a credential, so the next call uses another KubeConfig. */
-  invalidate(): void {
+  /**
+   * KubeConfig has no way to drop a credential, so the next call uses another KubeConfig. A late 401 for an earlier
+   * credential must not drop the current one.
+   */
+  invalidate(rejected: Headers): void {
+    if (rejected['authorization'] !== this.#authorization) return;
+    this.#authorization = undefined;
     this.#config = undefined;
     this.#tokenFile?.invalidate();
   }
@@ -127,22 +148,24 @@ class Credentials {
     this.#applying ??= this.#apply().finally(() => {
       this.#applying = undefined;
     });
-    return withinTime(this.#applying, this.#context.user);
+    return this.#applying;
   }
 
   async #apply(): Promise<https.RequestOptions> {
     const { cluster, user } = this.#context;
-    this.#config ??= kubeConfigOf(cluster, this.#user);
+    const config = this.#config ?? kubeConfigOf(cluster, this.#user);
+    this.#config = config;
     const options: https.RequestOptions = { headers: {} };
     try {
       assertNonInteractive(user);
-      await this.#config.applyToHTTPSOptions(options);
+      const applied = config.applyToHTTPSOptions(options);
+      await (user.exec ? withinTime(applied, this.#pluginSeconds) : applied);
       const { authorization } = lowerCase(options.headers);
       if (user.exec && !authorization && !(options.cert && options.key))
         throw new PluginProblem(NO_CREDENTIAL);
     } catch (error) {
       // client-node caches what the plugin printed, valid or not.
-      this.invalidate();
+      if (this.#config === config) this.#config = undefined;
       throw isFileError(error) || !user.exec ? error : pluginFailure(user, error);
     }
     return options;
@@ -176,12 +199,11 @@ function isFileError(error: unknown): boolean {
 }
 
 /** kubectl waits for a plugin without a limit. A role must not. */
-async function withinTime<T>(task: Promise<T>, user: User): Promise<T> {
-  if (!user.exec) return task;
+async function withinTime<T>(run: Promise<T>, seconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    const problem = new PluginProblem(`did not exit within ${PLUGIN_TIMEOUT_MS / 1000} s`);
-    timer = setTimeout(() => reject(pluginFailure(user, problem)), PLUGIN_TIMEOUT_MS);
+    const problem = new PluginProblem(`did not exit within ${seconds} s`);
+    timer = setTimeout(() => reject(problem), seconds * 1000);
   });
-  return Promise.race([task, timeout]).finally(() => clearTimeout(timer));
+  return Promise.race([run, timeout]).finally(() => clearTimeout(timer));
 }

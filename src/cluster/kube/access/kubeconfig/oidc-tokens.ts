@@ -1,6 +1,7 @@
 import { chmod, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import https from 'node:https';
-import { bufferFromFileOrString, type User } from '@kubernetes/client-node';
+import { isDeepStrictEqual } from 'node:util';
+import { bufferFromFileOrString, KubeConfig, type User } from '@kubernetes/client-node';
 import { isSeq, parseDocument } from 'yaml';
 
 /** A token is refreshed this long before it expires, as in kubectl. */
@@ -31,21 +32,49 @@ export class OidcTokens {
   readonly #userName: string;
   readonly #file: string | undefined;
   #settings: OidcSettings;
+  /** If the file cannot be written, its tokens are older than those of `#settings`. */
+  #inFile: OidcSettings;
   #refreshing: Promise<string> | undefined;
 
   constructor(user: User, file: string | undefined) {
     this.#userName = user.name;
     this.#file = file;
     this.#settings = { ...(user.authProvider.config as OidcSettings | undefined) };
+    this.#inFile = this.#settings;
   }
 
   async idToken(): Promise<string> {
-    const token = this.#settings['id-token'];
-    if (token && expiryOf(token) - EXPIRY_MARGIN_MS > Date.now()) return token;
-    this.#refreshing ??= this.#refresh().finally(() => {
+    const token = this.#validToken();
+    if (token !== undefined) return token;
+    this.#refreshing ??= this.#renew().finally(() => {
       this.#refreshing = undefined;
     });
     return this.#refreshing;
+  }
+
+  #validToken(): string | undefined {
+    const token = this.#settings['id-token'];
+    return token && expiryOf(token) - EXPIRY_MARGIN_MS > Date.now() ? token : undefined;
+  }
+
+  /** An issuer may accept a refresh token only once, and another process may have used it and stored the new one. */
+  async #renew(): Promise<string> {
+    await this.#readFile();
+    try {
+      return this.#validToken() ?? (await this.#refresh());
+    } catch (error) {
+      if (!(await this.#readFile())) throw error;
+      return this.#validToken() ?? this.#refresh();
+    }
+  }
+
+  /** @returns whether the settings in the file have changed */
+  async #readFile(): Promise<boolean> {
+    const inFile = await storedSettings(this.#file, this.#userName).catch(() => undefined);
+    if (inFile === undefined || isDeepStrictEqual(inFile, this.#inFile)) return false;
+    this.#settings = inFile;
+    this.#inFile = inFile;
+    return true;
   }
 
   async #refresh(): Promise<string> {
@@ -63,9 +92,9 @@ export class OidcTokens {
     if (!tokens.id_token) throw fail(`the issuer ${issuer} sent no id_token`);
     const renewed = { 'id-token': tokens.id_token, 'refresh-token': tokens.refresh_token || refreshToken };
     this.#settings = { ...this.#settings, ...renewed };
-    // An issuer may accept a refresh token only once, so kubectl needs the new one. A read-only file stays as it is.
-    if (this.#file !== undefined)
-      await storeTokens(this.#file, this.#userName, renewed).catch(() => undefined);
+    // Other processes, such as kubectl, need the new tokens. A read-only file stays as it is.
+    const stored = await storeTokens(this.#file, this.#userName, renewed).catch(() => false);
+    if (stored) this.#inFile = this.#settings;
     return tokens.id_token;
   }
 
@@ -130,19 +159,30 @@ function fetchJson<T>(url: string, options: https.RequestOptions, body?: string)
   });
 }
 
-/** Writes the tokens of a user to the kubeconfig. Comments and other entries stay. */
+async function storedSettings(file: string | undefined, userName: string): Promise<OidcSettings | undefined> {
+  if (file === undefined) return undefined;
+  const config = new KubeConfig();
+  config.loadFromString(await readFile(file, 'utf8'), { onInvalidEntry: 'filter' });
+  return config.getUser(userName)?.authProvider?.config;
+}
+
+/**
+ * Writes the tokens of a user to the kubeconfig. Comments and other entries stay.
+ * @returns false: the file has no such user
+ */
 async function storeTokens(
-  file: string,
+  file: string | undefined,
   userName: string,
   tokens: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<boolean> {
+  if (file === undefined) return false;
   const target = await realpath(file);
   const document = parseDocument(await readFile(target, 'utf8'));
   const users = document.get('users');
   const index = isSeq(users)
     ? users.items.findIndex((_user, at) => users.getIn([at, 'name']) === userName)
     : -1;
-  if (index < 0) return;
+  if (index < 0) return false;
   for (const [name, value] of Object.entries(tokens)) {
     document.setIn(['users', index, 'user', 'auth-provider', 'config', name], value);
   }
@@ -151,4 +191,5 @@ async function storeTokens(
   await writeFile(temporary, document.toString({ lineWidth: 0 }), { mode: 0o600 });
   await chmod(temporary, mode);
   await rename(temporary, target);
+  return true;
 }

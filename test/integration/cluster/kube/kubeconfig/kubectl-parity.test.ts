@@ -183,6 +183,17 @@ describe('the auth-provider oidc', () => {
     await berth.close();
   });
 
+  test('uses the tokens that another process stored', async () => {
+    issuer.acceptSecretIn('header');
+    const file = kubeconfig({ user: settings({ 'refresh-token': issuer.refreshToken('oidc-user') }) });
+    const berth = await session(file);
+    const before = issuer.refreshes();
+    expect(await kubectlOutcome(file)).toBe('user oidc-user');
+    expect(await berth.outcome()).toBe('user oidc-user');
+    expect(issuer.refreshes()).toBe(before + 1);
+    await berth.close();
+  });
+
   test('fails when the token has expired and cannot be refreshed', async () => {
     const expired = await issuer.idToken('oidc-user', '-1h');
     await expectBoth(kubeconfig({ user: settings({ 'id-token': expired }) }), 'credentials');
