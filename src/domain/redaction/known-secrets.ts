@@ -58,20 +58,20 @@ export function masker(patterns: readonly string[]): ((text: string) => string) 
   };
 }
 
-/** The parts of a text to mask. Takes a fixed number of steps for each character. */
+/** The parts of a text to mask. @param windows defined when the text contains a cut */
 function spansOf(text: string, automaton: PatternAutomaton, windows: PatternWindows | undefined): Spans {
   const spans = new Spans();
   spans.add(CUT.length, endOfShortRemainder(text));
   let state = 0;
   let endOfRun = 0;
   for (let index = 0; index < text.length; index += 1) {
-    if (text[index] === CUT) {
+    if (windows !== undefined && text[index] === CUT) {
       // What the text before the cut ends with may be the beginning of a pattern.
       const depth = automaton.depth(state);
       if (depth >= SHORTEST) spans.add(index - depth, index);
       // What follows the cut may be the rest of a pattern. A cut within a run has the same end of the run.
       const from = index + CUT.length;
-      if (windows !== undefined && from > endOfRun) {
+      if (from > endOfRun) {
         endOfRun = windows.endOfRun(text, from);
         if (endOfRun > from) spans.add(from, endOfRun - 1 + SHORTEST);
       }
