@@ -18,17 +18,17 @@ import {
 } from './steps.ts';
 
 const TOLD_WITHIN_S = 30;
-const POD = { containers: [{ name: 'main', image: 'registry.example/stranger:1' }] };
-const LABELS = { app: 'stranger' };
+const POD = { containers: [{ name: 'main', image: 'registry.example/foreign:1' }] };
+const LABELS = { app: 'foreign' };
 const WORKLOAD = {
   selector: { matchLabels: LABELS },
   template: { metadata: { labels: LABELS }, spec: POD },
 };
 
-/** By kind: the stranger's object, and what the name of ours ends in. */
+/** By kind: the foreign object, and what the name of ours ends in. */
 const FOREIGN: readonly (readonly [Resource, string, object])[] = [
   [RESOURCES.Deployment, '-api', { spec: WORKLOAD }],
-  [RESOURCES.StatefulSet, '-db', { spec: { ...WORKLOAD, serviceName: 'stranger' } }],
+  [RESOURCES.StatefulSet, '-db', { spec: { ...WORKLOAD, serviceName: 'foreign' } }],
   [RESOURCES.Service, '', { spec: { selector: LABELS, ports: [{ port: 80 }] } }],
   [RESOURCES.ServiceAccount, '', {}],
   [RESOURCES.Secret, '-db', { stringData: { password: 'not-of-berth' } }],
@@ -75,9 +75,9 @@ function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultP
       const managers = (now.metadata as { managedFields?: { manager?: string }[] }).managedFields ?? [];
       const touched = now.metadata.uid !== made.metadata.uid || managers.some(isBerths);
       await world.kubectl('delete', resource.plural, name, '--wait=false');
-      await world.until(id, 'READY after the stranger has gone', ({ status }) => status === 'READY', 90_000);
+      await world.until(id, 'READY after the foreign object is gone', ({ status }) => status === 'READY', 90_000);
       await world.ready(id);
-      return touched ? [...told, broken(`the stranger's ${resource.kind} was touched`)] : told;
+      return touched ? [...told, broken(`the foreign ${resource.kind} was changed`)] : told;
     },
   };
 }
