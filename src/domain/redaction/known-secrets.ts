@@ -1,6 +1,7 @@
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import type { ClusterReport } from '../deployment/cluster-report.ts';
 import { PatternAutomaton } from './pattern-automaton.ts';
+import { PatternWindows } from './pattern-windows.ts';
 
 /**
  * Masks the values of a deployment's secrets in texts of its cluster. A container may print its whole environment when
@@ -12,9 +13,9 @@ const SHORTEST = 6;
 /** Shorter lines of a value with several lines are not masked. */
 const SHORTEST_LINE = 16;
 const MASK = '***';
-/** Marks the end at which a text was cut. */
+/** Marks where a text was cut. Another text can surround a cut text. */
 const CUT = '…';
-/** Maximum number of characters in all patterns. It bounds the memory (18 bytes each) and the time to prepare a search. */
+/** Maximum number of characters in all patterns. It bounds the memory (22 bytes each) and the time to prepare a search. */
 export const MAX_PATTERN_CHARACTERS = 131_072;
 
 /** A value as programs print it: unchanged, line by line, within JSON, within a URL. */
@@ -38,54 +39,54 @@ function printedForms(value: string): string[] {
 export const patternsOf = (values: readonly string[]): string[] => [...new Set(values.flatMap(printedForms))];
 
 /**
- * Masks every occurrence of the patterns in a text, and also a part of a pattern (6 characters or more) at an end at
- * which the text was cut.
+ * Masks every occurrence of the patterns in a text, and also a part of a pattern (6 characters or more) at a place where
+ * the text was cut. The search is prepared when a text needs it.
  * @returns null when the patterns are too long together, so that texts must be withheld
  */
 export function masker(patterns: readonly string[]): ((text: string) => string) | null {
-  if (patterns.length === 0) return (text) => text;
-  if (patterns.reduce((sum, { length }) => sum + length, 0) > MAX_PATTERN_CHARACTERS) return null;
-  const automaton = new PatternAutomaton(patterns);
-  let windows: ReadonlySet<string> | null = null;
+  const lengths = patterns.map(({ length }) => length);
+  if (lengths.reduce((sum, length) => sum + length, 0) > MAX_PATTERN_CHARACTERS) return null;
+  const shortest = lengths.reduce((least, length) => Math.min(least, length), Number.POSITIVE_INFINITY);
+  let automaton: PatternAutomaton | undefined;
+  let windows: PatternWindows | undefined;
   return (text) => {
-    const spans = new Spans();
-    if (text.startsWith(CUT)) {
-      windows ??= windowsOf(patterns);
-      spans.add(CUT.length, endOfPart(text, windows));
-    }
-    const end = text.endsWith(CUT) ? text.length - CUT.length : -1;
-    let state = 0;
-    for (let index = 0; index < text.length; index += 1) {
-      state = automaton.next(state, text.charCodeAt(index));
-      const length = automaton.longestMatch(state);
-      if (length > 0) spans.add(index + 1 - length, index + 1);
-      // The text was cut here: what it ends with may be the beginning of a pattern.
-      if (index + 1 === end && automaton.depth(state) >= SHORTEST)
-        spans.add(end - automaton.depth(state), end);
-    }
-    return spans.maskIn(text);
+    const isCut = text.includes(CUT);
+    if (patterns.length === 0 || (text.length < shortest && !isCut)) return text;
+    automaton ??= new PatternAutomaton(patterns);
+    if (isCut) windows ??= new PatternWindows(patterns, SHORTEST);
+    return spansOf(text, automaton, windows).maskIn(text);
   };
 }
 
-/** Every sequence of 6 characters in the patterns. */
-function windowsOf(patterns: readonly string[]): Set<string> {
-  const windows = new Set<string>();
-  for (const pattern of patterns)
-    for (let from = 0; from + SHORTEST <= pattern.length; from += 1)
-      windows.add(pattern.slice(from, from + SHORTEST));
-  return windows;
+/** The parts of a text to mask. @param windows defined when the text contains a cut */
+function spansOf(text: string, automaton: PatternAutomaton, windows: PatternWindows | undefined): Spans {
+  const spans = new Spans();
+  spans.add(CUT.length, endOfShortRemainder(text));
+  let state = 0;
+  let endOfRun = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    if (windows !== undefined && text[index] === CUT) {
+      // What the text before the cut ends with may be the beginning of a pattern.
+      const depth = automaton.depth(state);
+      if (depth >= SHORTEST) spans.add(index - depth, index);
+      // What follows the cut may be the rest of a pattern. A cut within a run has the same end of the run.
+      const from = index + CUT.length;
+      if (from > endOfRun) {
+        endOfRun = windows.endOfRun(text, from);
+        if (endOfRun > from) spans.add(from, endOfRun - 1 + SHORTEST);
+      }
+    }
+    state = automaton.next(state, text.charCodeAt(index));
+    const length = automaton.longestMatch(state);
+    if (length > 0) spans.add(index + 1 - length, index + 1);
+  }
+  return spans;
 }
 
-/**
- * Where the part of a pattern ends with which a text begins after its cut. A remainder that is too short to be compared
- * counts as a part.
- */
-function endOfPart(text: string, windows: ReadonlySet<string>): number {
+/** Where a text ends that is cut at its beginning and too short to be compared. 0: the text is not such a text. */
+function endOfShortRemainder(text: string): number {
   const end = text.endsWith(CUT) ? text.length - CUT.length : text.length;
-  if (end - CUT.length < SHORTEST) return Math.max(end, CUT.length);
-  let from = CUT.length;
-  while (windows.has(text.slice(from, from + SHORTEST))) from += 1;
-  return from === CUT.length ? from : from - 1 + SHORTEST;
+  return text.startsWith(CUT) && end - CUT.length < SHORTEST ? end : 0;
 }
 
 /** Parts of a text to mask, without overlaps and in order. */

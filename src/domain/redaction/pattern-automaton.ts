@@ -14,7 +14,7 @@ export class PatternAutomaton {
 
   constructor(patterns: readonly string[]) {
     const sorted = [...new Set(patterns)].sort();
-    const size = 1 + sorted.reduce((sum, { length }) => sum + length, 0);
+    const size = countStates(sorted);
     const array = () => new Int32Array(size + 1);
     this.#children = array();
     this.#character = new Uint16Array(size);
@@ -78,6 +78,19 @@ export class PatternAutomaton {
     }
     return 0;
   }
+}
+
+/** Patterns that begin with the same characters share the states of these characters. */
+function countStates(sorted: readonly string[]): number {
+  let count = 1;
+  let previous = '';
+  for (const pattern of sorted) {
+    let shared = 0;
+    while (shared < previous.length && previous[shared] === pattern[shared]) shared += 1;
+    count += pattern.length - shared;
+    previous = pattern;
+  }
+  return count;
 }
 
 const at = (numbers: Int32Array | Uint16Array, index: number): number => numbers[index] ?? 0;

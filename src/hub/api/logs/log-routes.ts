@@ -4,12 +4,7 @@ import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
 import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../../domain/core/log-query.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
-import { withoutCredentials } from '../../../domain/redaction/credential-text.ts';
-import { masking } from '../../store/core/masking.ts';
-import type { SealedSecrets } from '../../store/core/records.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
-import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
-import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -18,7 +13,7 @@ import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import type { MaskNow } from './workload-logs.ts';
+import { LogMasks, unmasked } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
@@ -126,6 +121,7 @@ const params = deploymentParams;
 /** The inputs of a read, or why logs cannot be read. @throws ApiError 404, 503 */
 async function readerOf(
   deps: ApiDeps,
+  masks: LogMasks,
   request: FastifyRequest,
   deploymentId: string,
 ): Promise<Pick<LogReader, 'tenantId' | 'deploymentId' | 'listenerId' | 'maskNow'>> {
@@ -140,7 +136,7 @@ async function readerOf(
       const detail = 'The cluster of the deployment currently cannot be reached, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
-    const maskNow = sees ? unmasked : maskOf(deps.secretBox, tenantId, deploymentId);
+    const maskNow = sees ? unmasked : masks.of(tenantId, deploymentId);
     return { tenantId, deploymentId, listenerId: found.listenerId, maskNow };
   });
 }
@@ -150,6 +146,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
+  const masks = new LogMasks(deps.secretBox);
 
   const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
     onDisconnect(reply, readers.enter(tenantId));
@@ -181,7 +178,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       },
     },
     async (request, reply) => {
-      const common = await readerOf(deps, request, request.params.deployment_id);
+      const common = await readerOf(deps, masks, request, request.params.deployment_id);
       const signal = begin(reply, common.tenantId);
       const { follow, previous, ...rest } = request.query;
       const longestMs = follow ? FOLLOW_MS : READ_MS;
@@ -198,26 +195,4 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       return sendLines(reply, followed(await batches.next(), batches), deps.logger);
     },
   );
-}
-
-/** Masks log lines for keys without `secrets:read`. */
-
-/** Leaves lines unchanged. */
-const unmasked: MaskNow = async () => (text) => text;
-
-/**
- * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. Each set of
- * secrets is decrypted only once.
- */
-function maskOf(box: SecretBox, tenantId: string, deploymentId: string): MaskNow {
-  const sets = new Map<string, SealedSecrets>();
-  let mask: ((text: string) => string) | undefined;
-  return async (reader) => {
-    const ids = await secretIds(reader, tenantId, deploymentId);
-    if (mask !== undefined && ids.every((id) => sets.has(id))) return mask;
-    for (const set of await allSecrets(reader, tenantId, deploymentId)) sets.set(set.id, set);
-    const known = masking(box, [...sets.values()]);
-    mask = (text) => withoutCredentials(known(text));
-    return mask;
-  };
 }

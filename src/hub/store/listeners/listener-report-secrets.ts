@@ -27,9 +27,9 @@ export async function withoutSecrets(
     await transaction.run(secretsOfRevisionsStatement, { revisionIds }),
     ({ deploymentId }) => deploymentId,
   );
-  const maskings = new Map(await inTurns(sets, ([id, ofOne]) => [id, masking(box, ofOne)] as const));
   return inTurns(reports, (report) => {
-    const masked = maskings.get(report.deploymentId);
-    return masked !== undefined && describesFailure(report) ? withTexts(report, masked) : report;
+    const ofOne = sets.get(report.deploymentId);
+    // A function that masks can hold several MiB, so it is not kept for the next report.
+    return ofOne !== undefined && describesFailure(report) ? withTexts(report, masking(box, ofOne)) : report;
   });
 }

@@ -32,6 +32,12 @@ describe('values of secrets in a text', () => {
     ['cut at both ends', masked('…nter223…', 'hunter22345'), '…***…'],
     ['with their end where the text was cut', masked('…nter22345…', 'hunter22345'), '…***…'],
     ['when the remainder after the cut is short', masked('…2345', 'hunter22345'), '…***'],
+    [
+      'cut within another text',
+      masked('exit code 1: …er22345, hunter2…; next', 'hunter22345'),
+      'exit code 1: …***, ***…; next',
+    ],
+    ['not a short text after a cut within a text', masked('Building… done', 'hunter22345'), 'Building… done'],
     ['not when nothing remains between the cuts', masked('……', 'hunter22345'), '……'],
   ])('are masked: %s', (_, text, expected) => {
     expect(text).toBe(expected);
@@ -70,6 +76,11 @@ describe('values of secrets in a text', () => {
     }
   });
 
+  test('are searched fast in a text with many cuts', () => {
+    const mask = masker(['…'.repeat(60_000)]);
+    for (let round = 0; round < 5; round += 1) expect(mask?.('…'.repeat(59_000))).toBe('***');
+  });
+
   test('are searched fast when there are many of them and many texts, each cut at both ends', () => {
     const lines = Array.from({ length: 1000 }, (_, line) => `key-of-the-line-${line + 10_000}`);
     const mask = masker(patternsOf([lines.join('\n')]));
@@ -90,15 +101,16 @@ describe('values of secrets in a text', () => {
 
 type Cover = (from: number, to: number) => void;
 
-/** The part of a pattern with which a text begins after its cut, and the one with which a text ends before its cut. */
+/** The parts of patterns with which a text ends before a cut, and those with which it begins after a cut. */
 function coverParts(text: string, patterns: readonly string[], cover: Cover): void {
   const end = text.endsWith('…') ? text.length - 1 : text.length;
-  const isPart = (from: number) => patterns.some((pattern) => pattern.includes(text.slice(from, from + 6)));
   if (text.startsWith('…') && end < 7) cover(1, end);
-  else if (text.startsWith('…'))
-    for (let from = 1; from + 6 <= text.length && isPart(from); from += 1) cover(from, from + 6);
-  for (let from = 0; end < text.length && from + 6 <= end; from += 1)
-    if (patterns.some((pattern) => pattern.startsWith(text.slice(from, end)))) cover(from, end);
+  const isPart = (from: number) => patterns.some((pattern) => pattern.includes(text.slice(from, from + 6)));
+  for (let cut = text.indexOf('…'); cut >= 0; cut = text.indexOf('…', cut + 1)) {
+    for (let from = cut + 1; from + 6 <= text.length && isPart(from); from += 1) cover(from, from + 6);
+    for (let from = 0; from + 6 <= cut; from += 1)
+      if (patterns.some((pattern) => pattern.startsWith(text.slice(from, cut)))) cover(from, cut);
+  }
 }
 
 /** The reference: compares every pattern with every position of the text. */
