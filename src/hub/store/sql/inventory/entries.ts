@@ -30,6 +30,11 @@ export const ENTRIES = `jsonb_to_recordset(:entries::jsonb) AS e(id uuid, name t
 export const isSamePlace = (alias: 'd' | 't') =>
   `${alias}.id = e.id AND ${alias}.app_name = e.name AND ${alias}.namespace = e.namespace`;
 
+/** The condition `c` with status Unknown, because the custom resource is missing. @param message a literal of the code */
+export const asUnknown = (message: string) =>
+  `c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling', 'message', '${message}',
+    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`;
+
 export const MARKED_COLUMNS = columns(deployments, 'd', ['id', 'tenantId']);
 export type Marked = Columns<typeof deployments, 'id' | 'tenantId'>;
 

@@ -1,6 +1,7 @@
 import { statement } from '../../core/statement.ts';
 import { MARK_DUE, SETTLED } from '../../listeners/requeue-work.ts';
 import {
+  asUnknown,
   type CompleteParameters,
   type InventoryParameters,
   type StatusMarked,
@@ -10,9 +11,9 @@ import {
 
 /** Requeues deployments without a custom resource. Their observation is no longer valid. */
 const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
-  conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
-    'message', 'The custom resource is missing in the cluster. The listener applies the resource again.',
-    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+  conditions = coalesce((SELECT jsonb_agg(${asUnknown(
+    'The custom resource is missing in the cluster. The listener applies the resource again.',
+  )})
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
 /** For an inventory of changes. */

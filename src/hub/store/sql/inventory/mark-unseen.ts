@@ -1,6 +1,7 @@
 import { statement } from '../../core/statement.ts';
 import { SETTLED } from '../../listeners/requeue-work.ts';
 import {
+  asUnknown,
   type CompleteParameters,
   type InventoryParameters,
   type StatusMarked,
@@ -18,9 +19,8 @@ const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
  * changed only once. Deployments that are being removed are excluded, because no earlier state of them is shown.
  */
 const MARK_UNSEEN = `data_ready = false, url = NULL,
-  conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
-    'reason', 'Reconciling', 'message', 'The custom resource is missing in the cluster.',
-    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) END)
+  conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c
+    ELSE ${asUnknown('The custom resource is missing in the cluster.')} END)
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purge_after > now())
   AND EXISTS (SELECT FROM jsonb_array_elements(d.conditions) AS c WHERE NOT ${IS_NOTE} AND c ->> 'status' <> 'Unknown')`;
