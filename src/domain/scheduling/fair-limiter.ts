@@ -48,19 +48,26 @@ export class FairLimiter {
     return this.#tenants.get(name)?.waiting.size ?? 0;
   }
 
+  /** Takes a place for a task that starts now. @returns false when the task must wait (see `acquire`) */
+  tryAcquire(name: string): boolean {
+    const tenant = this.#tenantOf(name);
+    if (tenant.waiting.size > 0 || !this.#hasPlace() || !this.#mayStart(tenant)) return false;
+    this.#begin(name, tenant);
+    return true;
+  }
+
   /**
    * Calls `start` once: immediately, or when a place is free. The task keeps its place until `release`.
    * @returns cancels the wait; has no effect after the start
    */
   acquire(name: string, start: () => void): () => void {
-    const tenant = this.#tenants.get(name) ?? { running: 0, waiting: new Set() };
-    this.#tenants.set(name, tenant);
     // The common case without a wait costs little, because each request needs several places.
-    if (tenant.waiting.size === 0 && this.#hasPlace() && this.#mayStart(tenant)) {
-      this.#begin(name, tenant);
+    if (this.tryAcquire(name)) {
       start();
       return alreadyStarted;
     }
+    const tenant = this.#tenantOf(name);
+    this.#tenants.set(name, tenant);
     tenant.waiting.add(start);
     this.#waiting += 1;
     return () => {
@@ -129,6 +136,10 @@ export class FairLimiter {
       return start;
     }
     return undefined;
+  }
+
+  #tenantOf(name: string): Tenant {
+    return this.#tenants.get(name) ?? { running: 0, waiting: new Set() };
   }
 
   #hasPlace(): boolean {

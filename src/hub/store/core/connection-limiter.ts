@@ -41,18 +41,25 @@ export class ConnectionLimiter {
    * @throws StoreUnavailable when the wait is too long
    */
   async run<T>(tenant: string, task: () => Promise<T>): Promise<T> {
-    const wait = new AbortController();
-    const timer = setTimeout(
-      () => wait.abort(new StoreUnavailable('all connections are in use', 'usable')),
-      this.#waitMs,
-    );
-    return this.#limiter.run(
-      tenant,
-      () => {
+    if (!this.#limiter.tryAcquire(tenant)) await this.#place(tenant);
+    try {
+      return await task();
+    } finally {
+      this.#limiter.release(tenant);
+    }
+  }
+
+  /** Waits for a place. Most tasks need no wait, and so no timer. */
+  #place(tenant: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        cancel();
+        reject(new StoreUnavailable('all connections are in use', 'usable'));
+      }, this.#waitMs);
+      const cancel = this.#limiter.acquire(tenant, () => {
         clearTimeout(timer);
-        return task();
-      },
-      wait.signal,
-    );
+        resolve();
+      });
+    });
   }
 }
