@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { valueOption, wholeNumber } from '../../command/command.ts';
+import type { Host } from '../../command/host.ts';
+import { calling, callsApi } from '../call.ts';
+
+/** `berth events`. */
+
+export function buildEvents(made: Command, host: Host): void {
+  callsApi(made)
+    .argument('[deployment]', 'id or name of the deployment; default: all events of the tenant')
+    .addOption(
+      valueOption('--limit <n>', 'number of the newest events', wholeNumber('--limit', 1)).default(100),
+    )
+    .action(
+      calling(host, async (context, name: string | undefined, options: { limit: number }) => {
+        const { events } = await import('./events.ts');
+        return events(context, name, options);
+      }),
+    );
+}

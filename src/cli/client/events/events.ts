@@ -1,0 +1,37 @@
+import type { Answer } from '../client.ts';
+import { type Context, show } from '../context.ts';
+import { lookUpDeployment } from '../lookup.ts';
+import { allOf } from '../paging.ts';
+import { cell, table } from '../table.ts';
+
+type Event = Answer<'get', '/v2/events'>['resources'][number];
+
+function row({ at, reason, message, actor, deployment_id: deployment }: Event, ofOne: boolean): string[] {
+  const by = cell(actor.name ?? actor.kind);
+  return [at, reason, ...(ofOne ? [] : [cell(deployment)]), by, cell(message)];
+}
+
+/** Prints the newest events, oldest first, so that the newest is next to the prompt. */
+export async function events(
+  context: Context,
+  name: string | undefined,
+  { limit }: { readonly limit: number },
+): Promise<undefined> {
+  const { client } = context;
+  const id = name === undefined ? null : (await lookUpDeployment(client, name, true)).id;
+  const path = { deployment_id: id ?? '' };
+  const found: Event[] = await allOf<Event>(
+    (query) =>
+      id === null
+        ? client.GET('/v2/events', { params: { query } })
+        : client.GET('/v2/deployments/{deployment_id}/events', { params: { path, query } }),
+    limit,
+  );
+  const ordered = found.toReversed();
+  const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];
+  const rows = () => ordered.map((event) => row(event, id !== null));
+  await show(context, ordered, {
+    table: () => table(header, rows()),
+    names: () => ordered.map((each) => each.id),
+  });
+}
