@@ -8,10 +8,13 @@ import { type End, EXIT, Interrupted } from './exit-codes.ts';
 
 /** Commands that call the API. Their modules are loaded when they run. */
 
-/** Adds the options of every command that calls the API. */
+/**
+ * Adds the options of every command that calls the API.
+ * @param formats empty: the command has no result
+ */
 export function callsApi(made: Command, formats: readonly Format[] = FORMATS): Command {
+  if (formats.length > 0) made.addOption(outputOption(formats));
   return made
-    .addOption(outputOption(formats))
     .addOption(
       valueOption('--context <name>', 'context to use; default: the environment, then the current context'),
     )

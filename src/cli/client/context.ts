@@ -5,7 +5,8 @@ import type { Client } from './client.ts';
 
 /** Options of all these commands. */
 export interface CallOptions {
-  readonly output: Format;
+  /** undefined: the command has no result. */
+  readonly output?: Format;
   readonly url?: string;
   readonly context?: string;
 }

@@ -169,7 +169,7 @@ function terminal(words: readonly string[]) {
 describe.skipIf(!hasTmux)('in a terminal', () => {
   test('reads the key without echo', async () => {
     const { type, press, screen } = terminal(['login', '--url', url, '--name', 'typed']);
-    await expect.poll(screen, { timeout: 20_000 }).toContain('API key: ');
+    await expect.poll(screen, { timeout: 20_000 }).toContain('API key:');
     type(`x${admin.key}`);
     press('C-u');
     type(`${admin.key}y`);
@@ -182,7 +182,7 @@ describe.skipIf(!hasTmux)('in a terminal', () => {
 
   test('ends with 130 and stores nothing after Ctrl-C', async () => {
     const { type, press, screen } = terminal(['login', '--url', url]);
-    await expect.poll(screen, { timeout: 20_000 }).toContain('API key: ');
+    await expect.poll(screen, { timeout: 20_000 }).toContain('API key:');
     type('abc');
     press('C-c');
     await expect.poll(screen, { timeout: 20_000 }).toContain('exit code 130');

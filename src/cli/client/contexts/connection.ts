@@ -94,7 +94,7 @@ export async function openContext(host: Host, options: CallOptions, stopped: Abo
   const { url, apiKey, tenantId } = await findConnection(host, options);
   return {
     client: createClient({ url, apiKey, tenantId, stopped }),
-    format: options.output,
+    format: options.output ?? 'table',
     print: (text) => console.log(text),
     note: (text) => console.error(text),
     stopped,

@@ -82,5 +82,7 @@ export async function whoami(host: Host, options: CallOptions, stopped: AbortSig
       ['Tenant', cell(answer.tenant_id ?? 'the tenant of the key')],
       ['Reads deployments', canRead ? 'yes' : 'no'],
     ]);
-  console.log(await rendered(options.output, answer, { table: view, names: () => [context ?? url] }));
+  console.log(
+    await rendered(options.output ?? 'table', answer, { table: view, names: () => [context ?? url] }),
+  );
 }

@@ -31,7 +31,7 @@ function reads(host: Host): Command[] {
     apiCommand('get', 'show a deployment')
       .argument(...DEPLOYMENT)
       .action(calling(host, async (context, name: string) => (await read()).get(context, name))),
-    apiCommand('watch', 'wait until a deployment is READY or has failed')
+    apiCommand('watch', 'wait until a deployment is READY or has failed', { formats: [] })
       .argument(...DEPLOYMENT)
       .addOption(timeoutOption())
       .action(

@@ -149,7 +149,9 @@ const createSecret = (host: Host) =>
     );
 
 const deleteSecret = (host: Host) =>
-  apiCommand('delete-webhook-secret', 'delete the secret for webhooks, so that webhooks are rejected')
+  apiCommand('delete-webhook-secret', 'delete the secret for webhooks, so that webhooks are rejected', {
+    formats: [],
+  })
     .argument(...oneOf(INTEGRATION))
     .option(...YES)
     .action(

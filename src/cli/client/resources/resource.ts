@@ -73,6 +73,8 @@ export async function findOne<Item>(client: Client, kind: Kind<Item>, word: stri
   return found;
 }
 
+const article = (noun: string) => (/^[aeiou]/i.test(noun) ? 'an' : 'a');
+
 /** The argument of commands for one object. */
 export const oneOf = <Item>({ noun }: Kind<Item>) =>
   [`<${noun.replaceAll(' ', '-')}>`, `id or name of the ${noun}`] as const;
@@ -86,7 +88,7 @@ export function listCommand<Item>(host: Host, kind: Kind<Item>): Command {
 }
 
 export function getCommand<Item>(host: Host, kind: Kind<Item>): Command {
-  return apiCommand('get', `show a ${kind.noun}`)
+  return apiCommand('get', `show ${article(kind.noun)} ${kind.noun}`)
     .argument(...oneOf(kind))
     .action(
       calling(host, async (context, word: string) =>
@@ -113,7 +115,7 @@ export function deleteCommand<Item>(
   remove: (client: Client, id: string) => Promise<unknown>,
   verb = 'delete',
 ): Command {
-  return apiCommand(verb, `${verb} a ${kind.noun}`)
+  return apiCommand(verb, `${verb} ${article(kind.noun)} ${kind.noun}`, { formats: [] })
     .argument(...oneOf(kind))
     .option(...YES)
     .action(

@@ -117,7 +117,7 @@ function valueCommands(host: Host): Command[] {
           return showOne(context, valuesOf(key), renamed);
         }),
       ),
-    apiCommand('delete-value', 'delete a value of a tag')
+    apiCommand('delete-value', 'delete a value of a tag', { formats: [] })
       .argument(...ARGUMENTS.key)
       .argument(...ARGUMENTS.value)
       .option(...YES)
