@@ -1,8 +1,10 @@
 /** Commands for the resources of the API, and short commands for deployments, against a running API without a cluster. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type ApiFixture, create, startApi, uniqueName } from '../harness/api.ts';
 import { runProgram } from './cli.ts';
 
@@ -14,7 +16,7 @@ let env: Record<string, string>;
 let client: Awaited<ReturnType<ApiFixture['tenant']>>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-resources-'));
-  api = await startApi();
+  api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
   url = await api.app.listen({ host: '127.0.0.1', port: 0 });
   client = await api.tenant();
   const platform = await api.client(null, ALL_SCOPES);
@@ -40,7 +42,7 @@ test('creates, lists, changes and deletes listeners', async () => {
   const made = await json(['listeners', 'create', 'eu', '--namespaces', 'a, b']);
   expect(made).toMatchObject({ compute_id: 'eu', compute_config: { k8s_namespaces: ['a', 'b'] } });
   expect(await ok(['listeners', 'list'])).toMatch(/^eu +NEVER_SEEN +a,b /m);
-  expect(await ok(['listeners', 'list', '-o', 'name'])).toBe('eu\n');
+  expect(await ok(['listeners', 'list', '-o', 'name'])).toMatch(/^eu$/m);
   const moved = await json(['listeners', 'update', 'eu', '--name', 'eu-1', '--forget-cluster']);
   expect(moved).toMatchObject({ compute_id: 'eu-1', cluster_id: null });
   expect(await ok(['listeners', 'get', String(made['id'])])).toMatch(/^Name: +eu-1$/m);
@@ -119,10 +121,9 @@ test('creates, lists and revokes API keys, and shows a key only once', async () 
   expect(listed).toMatch(/^ci +\S+ +deployments:read +20/m);
   expect(listed).not.toContain(String(made['key']));
   await ok(['api-keys', 'revoke', String(made['id']), '--yes']);
-  expect(await runProgram(['deployments', 'list'], { env: own })).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^berth: 401: .*; next: berth login/),
-  });
+  // The API remembers keys for some seconds.
+  const refused = async () => (await runProgram(['deployments', 'list'], { env: own })).err;
+  await expect.poll(refused, { timeout: 60_000 }).toMatch(/^berth: 401: .*; next: berth login/);
 });
 
 test('shows usage, tracing projects and events', async () => {
@@ -184,19 +185,34 @@ describe('short commands', () => {
   });
 
   test('open prints the URL, and starts the browser of the system', async () => {
-    const { name } = await create(client, { source_config: { custom_url: 'https://shop.example.org' } });
+    const deployment = { id: 'a', name: 'shop', status: 'READY', url: 'https://shop.example.org' };
+    const fake = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ resources: [deployment], offset: 1 }));
+    });
+    await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void fake.close());
     const opened = join(folder, 'opened');
     const opener = join(folder, 'xdg-open');
     writeFileSync(opener, `#!/bin/sh\necho "$1" > '${opened}'\n`);
     chmodSync(opener, 0o755);
-    const withOpener = { ...env, PATH: [folder, process.env['PATH'] ?? ''].join(delimiter) };
-    const run = await runProgram(['open', name], { env: withOpener });
+    const withOpener = {
+      ...env,
+      BERTH_URL: `http://127.0.0.1:${(fake.address() as AddressInfo).port}`,
+      PATH: [folder, process.env['PATH'] ?? ''].join(delimiter),
+    };
+    const run = await runProgram(['open', 'shop'], { env: withOpener });
     expect(run, run.err).toMatchObject({ code: 0, out: 'https://shop.example.org\n' });
-    await expect.poll(() => readFileSync(opened, 'utf8')).toBe('https://shop.example.org\n');
-    const without = await create(client);
-    expect(await cli(['open', without.name, '--print'])).toMatchObject({
+    await expect
+      .poll(() => (existsSync(opened) ? readFileSync(opened, 'utf8') : ''))
+      .toBe('https://shop.example.org\n');
+  });
+
+  test('open names the next command when the deployment has no URL', async () => {
+    const { name } = await create(client);
+    expect(await cli(['open', name, '--print'])).toMatchObject({
       code: 1,
-      err: `berth: the deployment "${without.name}" has no URL yet; next: berth deployments get ${without.name}\n`,
+      err: `berth: the deployment "${name}" has no URL yet; next: berth deployments get ${name}\n`,
     });
   });
 });

@@ -7,6 +7,8 @@ import { apiCommand, calling, callsApi } from '../call.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { YES } from '../terminal/yes.ts';
 import { takesWait, timeoutOption, type WaitOptions } from '../wait.ts';
+import type { ListOptions } from './read.ts';
+import type { DeleteOptions } from './write.ts';
 
 /** `berth deployments …`, and short commands for one deployment. */
 
@@ -23,11 +25,9 @@ function reads(host: Host): Command[] {
     apiCommand('list', 'list the deployments of the tenant')
       .addOption(valueOption('--status <status>', 'only deployments with this status'))
       .addOption(valueOption('--name-contains <text>', 'only deployments whose name contains this text'))
-      .action(
-        calling(host, async (context, options: { status?: string; nameContains?: string }) =>
-          (await read()).list(context, options),
-        ),
-      ),
+      .addOption(valueOption('--image-version <version>', 'only deployments with this version of the image'))
+      .addOption(valueOption('--type <type>', 'only deployments of this type: dev_free, dev or prod'))
+      .action(calling(host, async (context, options: ListOptions) => (await read()).list(context, options))),
     apiCommand('get', 'show a deployment')
       .argument(...DEPLOYMENT)
       .action(calling(host, async (context, name: string) => (await read()).get(context, name))),
@@ -70,15 +70,20 @@ function writes(host: Host): Command[] {
       })
         .argument(...DEPLOYMENT)
         .option('--delete-tracing-project', 'also delete its tracing project', false)
+        .option(
+          '--keep-workloads',
+          'leave the workloads and the data in the cluster; needs the scope admin',
+          false,
+        )
+        .option(
+          '--force',
+          'remove it at once, for a cluster that no longer exists; needs the scope admin',
+          false,
+        )
         .option(...YES),
     ).action(
-      calling(
-        host,
-        async (
-          context,
-          name: string,
-          options: WaitOptions & { yes: boolean; deleteTracingProject: boolean },
-        ) => (await write()).remove(context, name, options),
+      calling(host, async (context, name: string, options: WaitOptions & DeleteOptions) =>
+        (await write()).remove(context, name, options),
       ),
     ),
   ];

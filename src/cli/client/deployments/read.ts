@@ -13,16 +13,21 @@ import { showDeployment, showDeployments } from './views.ts';
 
 type Query = QueryOf<'get', '/v2/deployments'>;
 
-export async function list(
-  context: Context,
-  options: { readonly status?: string; readonly nameContains?: string },
-): Promise<undefined> {
-  // The API validates the status.
-  const status = options.status as Query['status'];
+/** Filters of the list. The API validates them. */
+export interface ListOptions {
+  readonly status?: string;
+  readonly nameContains?: string;
+  readonly imageVersion?: string;
+  readonly type?: string;
+}
+
+export async function list(context: Context, options: ListOptions): Promise<undefined> {
   const filter: Query = {
     mask_secrets: isMasked(context),
-    ...(status === undefined ? {} : { status }),
+    ...(options.status === undefined ? {} : { status: options.status as Query['status'] }),
     ...(options.nameContains === undefined ? {} : { name_contains: options.nameContains }),
+    ...(options.imageVersion === undefined ? {} : { image_version: options.imageVersion }),
+    ...(options.type === undefined ? {} : { deployment_type: options.type as Query['deployment_type'] }),
   };
   const found = await allOf<Deployment>((page) =>
     context.client.GET('/v2/deployments', { params: { query: { ...filter, ...page } } }),

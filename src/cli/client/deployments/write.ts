@@ -127,15 +127,30 @@ export async function restore(context: Context, name: string, options: WaitOptio
   return wrote(context, restored, seconds);
 }
 
+export interface DeleteOptions {
+  readonly yes: boolean;
+  readonly deleteTracingProject: boolean;
+  readonly keepWorkloads: boolean;
+  readonly force: boolean;
+}
+
+/** What the question says about the data. */
+const fateOf = ({ keepWorkloads }: DeleteOptions) =>
+  keepWorkloads ? 'and leave its workloads in the cluster' : 'with its database and cache';
+
 export async function remove(
   context: Context,
   word: string,
-  options: WaitOptions & { yes: boolean; deleteTracingProject: boolean },
+  options: WaitOptions & DeleteOptions,
 ): Promise<End> {
   const seconds = waitSeconds(options);
   const { id, name } = await lookUpDeployment(context.client, word, true);
-  await confirm(`Delete the deployment "${cell(name)}" with its database and cache?`, options.yes);
-  const query = { delete_tracing_project: options.deleteTracingProject };
+  await confirm(`Delete the deployment "${cell(name)}" ${fateOf(options)}?`, options.yes);
+  const query = {
+    delete_tracing_project: options.deleteTracingProject,
+    ...(options.keepWorkloads ? { keep_workloads: true } : {}),
+    ...(options.force ? { force: true } : {}),
+  };
   await context.client.DELETE(DEPLOYMENT, { params: { path: { deployment_id: id }, query } });
   if (seconds !== null) return settle(context, { id, name }, seconds);
   await show(

@@ -40,7 +40,8 @@ const TENANT: Kind<Tenant> = {
 };
 
 const quota = (name: string) => (text: string) => {
-  if (text === 'none') return null;
+  // Commander replaces null by an empty text.
+  if (text === 'none') return text;
   return wholeNumber(`${name} (or none)`, 0)(text);
 };
 
@@ -59,15 +60,24 @@ function takesQuotas(made: Command): Command {
     );
 }
 
+type Quota = number | 'none';
+
 interface QuotaOptions {
-  readonly deployments?: number | null;
-  readonly cpu?: number | null;
-  readonly memoryMb?: number | null;
-  readonly storageGi?: number | null;
+  readonly deployments?: Quota;
+  readonly cpu?: Quota;
+  readonly memoryMb?: Quota;
+  readonly storageGi?: Quota;
 }
 
+const limitOf = (quota: Quota | undefined) => (quota === 'none' ? null : quota);
+
 const quotasOf = ({ deployments, cpu, memoryMb, storageGi }: QuotaOptions): Quotas =>
-  given({ deployments, cpu, memory_mb: memoryMb, storage_gi: storageGi });
+  given({
+    deployments: limitOf(deployments),
+    cpu: limitOf(cpu),
+    memory_mb: limitOf(memoryMb),
+    storage_gi: limitOf(storageGi),
+  });
 
 const create = (host: Host) =>
   takesQuotas(apiCommand('create', 'create a tenant').argument('<name>', 'name of the tenant')).action(
