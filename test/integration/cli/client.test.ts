@@ -87,6 +87,12 @@ secrets:
   const { id } = JSON.parse((await cli(['deployments', 'get', 'shop', '-o', 'json'])).out) as { id: string };
   expect((await cli(['deployments', 'get', id])).out).toMatch(/^Name: +shop$/m);
 
+  const deployed = await cli(['deploy', 'shop', '--image', 'registry.example/shop/web:1.2.0', '-o', 'json']);
+  expect(deployed, deployed.err).toMatchObject({ code: 0 });
+  expect(deployed.err).toMatch(/^shop: \S+/m);
+  expect(deployed.err).toContain('shop is READY with its latest revision active');
+  expect(JSON.parse(deployed.out)).toMatchObject({ status: 'READY', image_version: '1.2.0' });
+
   const deleted = await cli(['deployments', 'delete', 'shop', '--delete-tracing-project', '--wait', '--yes']);
   expect(deleted, deleted.err).toMatchObject({ code: 0 });
   expect(deleted.err).toContain('the deployment is deleted');
@@ -132,7 +138,23 @@ test('ends a wait with the exit code 1, the cause and a remedy when the revision
   expect(again.err).toMatch(
     /^CrashLoop: component api, Pod broken-\S+-api-\S+, container app, exit code \d+: \S/m,
   );
+  expect(again.err).toMatch(/^next: berth revisions explain broken$/m);
   expect(JSON.parse(again.out)).toMatchObject({ number: 2, status: 'DEPLOY_FAILED' });
+  const rolled = await cli([
+    'revisions',
+    'rollback',
+    'broken',
+    '1',
+    '--wait',
+    '--timeout',
+    '90',
+    '-o',
+    'name',
+  ]);
+  expect(rolled, rolled.err).toMatchObject({ code: 1, out: '3\n' });
+  expect(rolled.err).toMatch(
+    /^CrashLoop: component api, Pod broken-\S+-api-\S+, container app, exit code \d+: \S/m,
+  );
   await cli(['deployments', 'delete', 'broken', '--wait', '--yes']);
 }, 300_000);
 
