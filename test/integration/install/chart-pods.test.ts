@@ -285,18 +285,14 @@ describe('the chart', () => {
     });
   });
 
-  it('renders PodMonitor, PrometheusRule and dashboard only when they are enabled', async () => {
-    const kinds = ['PodMonitor', 'PrometheusRule'];
-    expect((await render()).filter(({ kind }) => kinds.includes(kind))).toEqual([]);
+  it('renders PrometheusRule and dashboard only when they are enabled', async () => {
+    expect((await render()).filter(({ kind }) => kind === 'PrometheusRule')).toEqual([]);
     const objects = await render(
       'metrics.annotations=true',
-      'metrics.podMonitor.enabled=true',
-      'metrics.podMonitor.labels.release=prometheus',
       'metrics.prometheusRule.enabled=true',
       'metrics.prometheusRule.runbooks=https://git.example/berth/',
       'metrics.dashboard.enabled=true',
     );
-    expect(named(objects, 'PodMonitor', 'berth')?.metadata.labels).toMatchObject({ release: 'prometheus' });
     const text = (file: string) => readFileSync(join(CHART, 'files', file), 'utf8');
     const alerts = text('berth-alerts.yaml').replaceAll(
       'docs/runbooks',
