@@ -15,6 +15,18 @@ export interface WorkQueueOptions {
   random?: () => number;
 }
 
+/** Receives what a queue does, for metrics. The methods are fast and do not throw. */
+export interface QueueObserver {
+  /** A key became ready for a worker. */
+  added(): void;
+  /** A key will be added after a delay, because its reconcile failed or asked for it. */
+  retried(): void;
+  /** A worker got a key that was ready for this time. */
+  handedOut(waitedMs: number): void;
+  /** A worker returned a key that it had for this time. */
+  done(workedMs: number): void;
+}
+
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
 
 /**
@@ -34,8 +46,8 @@ export class WorkQueue {
   readonly #random: () => number;
   /** Keys that are ready for a worker, and when each became ready: the oldest first. */
   readonly #ready = new Map<string, number>();
-  /** Keys with a worker, and the tenant that each was handed out for. */
-  readonly #processing = new Map<string, string>();
+  /** Keys with a worker, the tenant that each was handed out for, and when. */
+  readonly #processing = new Map<string, { readonly tenant: string; readonly at: number }>();
   /** Keys that were added while a worker had them. */
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
@@ -47,6 +59,7 @@ export class WorkQueue {
   /** Held keys and the time of arrival of each, in order of arrival; undefined after the release. */
   #held: Map<string, number> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
+  #observer: QueueObserver | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
     this.#tenantOf = options.tenantOf ?? (() => NO_TENANT);
@@ -59,6 +72,11 @@ export class WorkQueue {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#held = options.held === true ? new Map() : undefined;
+  }
+
+  /** Sets the observer, which replaces the previous one. */
+  observe(observer: QueueObserver): void {
+    this.#observer = observer;
   }
 
   /**
@@ -78,23 +96,16 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
-    if (this.#held !== undefined) this.#held.set(key, this.#held.get(key) ?? this.#clock.now());
+    if (this.#held !== undefined) this.#hold(this.#held, key);
     else if (this.#processing.has(key)) this.#again.add(key);
     else this.#makeReadyInTime(key);
   }
 
   /** Adds the key after `ms`. Of several calls, the earliest time counts. */
   addAfter(key: string, ms: number): void {
-    if (ms <= 0) {
-      this.add(key);
-      return;
-    }
-    const at = this.#clock.now() + ms;
-    const planned = this.#delayed.get(key);
-    if (this.#drained !== undefined || this.#isReady(key) || (planned !== undefined && planned.at <= at))
-      return;
-    planned?.cancel();
-    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+    if (this.#drained === undefined) this.#observer?.retried();
+    if (ms <= 0) this.add(key);
+    else this.#delay(key, ms);
   }
 
   /**
@@ -134,10 +145,11 @@ export class WorkQueue {
   }
 
   done(key: string): void {
-    const tenant = this.#processing.get(key);
+    const work = this.#processing.get(key);
     this.#processing.delete(key);
+    if (work !== undefined) this.#observer?.done(this.#clock.now() - work.at);
     if (this.#again.delete(key)) this.add(key);
-    if (tenant !== undefined) this.#turns.release(tenant);
+    if (work !== undefined) this.#turns.release(work.tenant);
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
 
@@ -186,6 +198,21 @@ export class WorkQueue {
     return now - (firstOf(this.#ready) ?? firstOf(this.#held ?? new Map()) ?? now);
   }
 
+  #delay(key: string, ms: number): void {
+    const at = this.#clock.now() + ms;
+    const planned = this.#delayed.get(key);
+    if (this.#drained !== undefined || this.#isReady(key) || (planned !== undefined && planned.at <= at))
+      return;
+    planned?.cancel();
+    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+  }
+
+  #hold(held: Map<string, number>, key: string): void {
+    if (held.has(key)) return;
+    held.set(key, this.#clock.now());
+    this.#observer?.added();
+  }
+
   #isReady(key: string): boolean {
     return this.#again.has(key) || this.#ready.has(key) || this.#held?.has(key) === true;
   }
@@ -194,11 +221,13 @@ export class WorkQueue {
     const now = this.#clock.now();
     const waitMs = (this.#notBefore.get(key) ?? 0) - now;
     if (waitMs > 0) {
-      this.addAfter(key, waitMs);
+      this.#delay(key, waitMs);
       return;
     }
     this.#notBefore.delete(key);
-    if (!this.#ready.has(key)) this.#makeReady(key, now);
+    if (this.#ready.has(key)) return;
+    this.#observer?.added();
+    this.#makeReady(key, now);
   }
 
   #makeReady(key: string, at: number): void {
@@ -209,9 +238,11 @@ export class WorkQueue {
 
   /** Hands the key to a waiting worker. */
   #handOut(key: string, tenant: string): void {
+    const now = this.#clock.now();
+    this.#observer?.handedOut(now - (this.#ready.get(key) ?? now));
     this.#ready.delete(key);
     this.#cancelDelay(key);
-    this.#processing.set(key, tenant);
+    this.#processing.set(key, { tenant, at: now });
     this.#waiting.shift()?.(key);
   }
 
