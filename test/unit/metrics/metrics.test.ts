@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { describeMetrics } from '../../../scripts/metrics-doc.ts';
 import type { ReflectorStats } from '../../../src/cluster/kube/cache/reflector-options.ts';
@@ -67,6 +68,24 @@ describe('metric names', () => {
         ),
         name,
       ).toEqual([]);
+    }
+  });
+});
+
+describe('the table of renamed metrics', () => {
+  const page = readFileSync(new URL('../../../docs/install.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| `(berth_\w+)[^|]*\| (.*) \|$/gm)];
+  const names = new Set(describeMetrics().map(({ name }) => name));
+  const STANDARD_OR_OWN = /\b(berth|workqueue|controller_runtime|rest_client|leader_election|http)_[a-z_]+/g;
+  const familyOf = (name: string) => name.replace(/_(bucket|sum|count)$/, '');
+
+  it('has new names that exist and old names that do not', () => {
+    expect(rows.length).toBeGreaterThan(15);
+    for (const [, before = '', now = ''] of rows) {
+      expect(names, before).not.toContain(familyOf(before));
+      const metrics = now.match(STANDARD_OR_OWN) ?? [];
+      expect(metrics.length, before).toBeGreaterThan(0);
+      for (const name of metrics) expect(names, before).toContain(familyOf(name));
     }
   });
 });

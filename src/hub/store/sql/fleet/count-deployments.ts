@@ -6,7 +6,7 @@ import { LISTENER_OWNER, type ListenerOwner } from '../fragments/listener-owner.
 
 const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
 const POLL_DUE = pollDue(':soonOnly');
-/** Unix time in seconds of the earliest row; NULL: there is none. */
+/** Unix time in seconds of the earliest row. NULL: no row matches. */
 const earliest = (column: string, condition: string) =>
   `extract(epoch FROM min(${column}) FILTER (WHERE ${condition}))::float8`;
 
