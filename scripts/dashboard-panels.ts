@@ -167,6 +167,8 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         's',
         q('{{controller}}', quantile(0.95, 'controller', 'controller_runtime_reconcile_time_seconds_bucket')),
         q('{{name}} with queue', quantile(0.95, 'name', 'workqueue_work_duration_seconds_bucket')),
+        q('{{name}} longest now', `max by (name) (workqueue_longest_running_processor_seconds ${OF_BERTH})`),
+        q('{{name}} all now', `sum by (name) (workqueue_unfinished_work_seconds ${OF_BERTH})`),
       ),
       lines(
         'Queues',

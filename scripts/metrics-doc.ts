@@ -24,7 +24,7 @@ of Berth, use \`and on (cluster, instance) berth_build_info\`.
 The label values are bounded: routes are templates, and reasons come from the list in [lifecycle.md](lifecycle.md). No label holds an id
 or a name of a tenant. Listener ids appear only for the platform's own listeners, at most fifty: those whose lease expires first.
 
-Times are Unix timestamps (\`…_timestamp_seconds\`), not ages or countdowns. \`time() - …\` gives the age, also between two scrapes.
+Times of Berth's own metrics are Unix timestamps (\`…_timestamp_seconds\`), not ages or countdowns. \`time() - …\` gives the age, also between two scrapes.
 
 Every API replica reports the same numbers for deployments, listeners and due work: use \`max\` (of timestamps of waiting work: \`min\`),
 not \`sum\`. A replica reads these numbers from the database when Prometheus scrapes it, at most every 15 seconds, in three statements.

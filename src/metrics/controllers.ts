@@ -1,7 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { isKubeError } from '../cluster/kube/client/errors.ts';
 import type { ReconcileOutcome } from '../cluster/kube/queue/controller.ts';
-import type { QueueObserver, WorkQueue } from '../cluster/kube/queue/work-queue.ts';
+import type { QueueObserver } from '../cluster/kube/queue/queue-observer.ts';
+import type { WorkQueue } from '../cluster/kube/queue/work-queue.ts';
 import { gaugeOf } from './collect-on-scrape.ts';
 
 /**
@@ -17,7 +18,7 @@ export type Controller = 'manageddeployment' | 'build' | 'work';
 
 export type ObservedQueue = Pick<
   WorkQueue,
-  'depth' | 'delayed' | 'processing' | 'failing' | 'oldestAgeMs' | 'observe'
+  'depth' | 'delayed' | 'processing' | 'failing' | 'oldestAgeMs' | 'runningMs' | 'observe'
 >;
 
 const QUEUE_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1000];
@@ -61,6 +62,18 @@ function queueGauges(registry: Registry, queues: ReadonlyMap<Controller, Observe
         })),
     });
   gauge('workqueue_depth', 'Keys that wait for a worker.', 'name', ({ depth }) => depth);
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'Seconds for which workers have processed the keys that they have now, in total. High values indicate stuck workers.',
+    'name',
+    ({ runningMs }) => runningMs.reduce((sum, ms) => sum + ms, 0) / 1000,
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'Seconds for which the slowest worker has processed the key that it has now.',
+    'name',
+    ({ runningMs }) => Math.max(0, ...runningMs) / 1000,
+  );
   gauge(
     'controller_runtime_active_workers',
     'Workers that are reconciling a key.',

@@ -1,6 +1,7 @@
 import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
 import { FairLimiter, NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
+import type { QueueObserver } from './queue-observer.ts';
 
 export interface WorkQueueOptions {
   /** The tenant of a key. Tenants take turns, round robin. Default: all keys belong to no tenant. */
@@ -13,18 +14,6 @@ export interface WorkQueueOptions {
   backoff?: BackoffOptions;
   clock?: Clock;
   random?: () => number;
-}
-
-/** Receives what a queue does, for metrics. The methods are fast and do not throw. */
-export interface QueueObserver {
-  /** A key became ready for a worker. */
-  added(): void;
-  /** A key will be added after a delay, because its reconcile failed or asked for it. */
-  retried(): void;
-  /** A worker got a key that was ready for this time. */
-  handedOut(waitedMs: number): void;
-  /** A worker returned a key that it had for this time. */
-  done(workedMs: number): void;
 }
 
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
@@ -103,9 +92,12 @@ export class WorkQueue {
 
   /** Adds the key after `ms`. Of several calls, the earliest time counts. */
   addAfter(key: string, ms: number): void {
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
     if (this.#drained === undefined) this.#observer?.retried();
-    if (ms <= 0) this.add(key);
-    else this.#delay(key, ms);
+    this.#delay(key, ms);
   }
 
   /**
@@ -180,6 +172,12 @@ export class WorkQueue {
 
   get processing(): number {
     return this.#processing.size;
+  }
+
+  /** For how long each worker that has a key has had it, in ms. */
+  get runningMs(): number[] {
+    const now = this.#clock.now();
+    return [...this.#processing.values()].map(({ at }) => now - at);
   }
 
   /** Number of keys that are delayed. */
