@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { BareGroup, checkValues, pathOf } from './command/command.ts';
 import type { Host } from './command/host.ts';
 import { UsageError } from './command/usage-error.ts';
@@ -49,6 +49,17 @@ export function processHost(words: readonly string[]): Host {
   return host;
 }
 
+/** Prints the help of a group. Only `help` of an unknown command is wrong usage. Returns the exit code. */
+function bareGroup(group: Command, words: readonly string[]): number {
+  const asked = words[words.indexOf('help') + 1];
+  if (words.includes('help') && asked !== undefined) {
+    console.error(`berth: unknown command '${asked}'; see ${pathOf(group)} --help`);
+    return 2;
+  }
+  group.outputHelp();
+  return 0;
+}
+
 /** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
 export async function runCli(words: readonly string[], host: Host = processHost(words)): Promise<number> {
   let page = 'berth';
@@ -62,10 +73,7 @@ export async function runCli(words: readonly string[], host: Host = processHost(
     return host.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    if (error instanceof BareGroup) {
-      error.group.outputHelp();
-      return 0;
-    }
+    if (error instanceof BareGroup) return bareGroup(error.group, words);
     console.error(describe(error, page));
     return error instanceof UsageError ? error.exitCode : 1;
   }

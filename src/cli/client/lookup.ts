@@ -7,7 +7,7 @@ import { quoted } from './table.ts';
 
 export type Revision = Answer<'get', '/v2/deployments/{deployment_id}/revisions/{revision_id}'>;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
 
 async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {

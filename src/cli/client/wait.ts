@@ -42,7 +42,8 @@ export function takesWait(made: Command): Command {
  * @throws UsageError for a timeout without a wait
  */
 export function waitSeconds({ wait, timeout }: WaitOptions): number | null {
-  if (!wait && timeout !== undefined) throw new UsageError('--timeout needs --wait');
+  if (!wait && timeout !== undefined)
+    throw new UsageError('--timeout needs a wait: add --wait, or remove --timeout or --no-wait');
   return wait ? (timeout ?? DEFAULT_SECONDS) : null;
 }
 

@@ -117,6 +117,10 @@ test('creates, lists and revokes API keys, and shows a key only once', async () 
   expect(Math.abs(days - 90)).toBeLessThan(1);
   const own = { ...env, BERTH_API_KEY: String(made['key']) };
   expect(await runProgram(['deployments', 'list'], { env: own })).toMatchObject({ code: 0 });
+  const platform = await json(['api-keys', 'create', 'run', '--scopes', 'listeners:run', '--platform']);
+  expect(await ok(['api-keys', 'list', '--platform', '-o', 'name'])).toContain(String(platform['id']));
+  expect(await ok(['api-keys', 'get', String(platform['id'])])).toMatch(/^Name: +run$/m);
+  await ok(['api-keys', 'revoke', String(platform['id']), '--yes']);
   const listed = await ok(['api-keys', 'list']);
   expect(listed).toMatch(/^ci +\S+ +deployments:read +20/m);
   expect(listed).not.toContain(String(made['key']));

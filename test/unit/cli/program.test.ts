@@ -94,6 +94,11 @@ test('prints the help of a group that is called without a command', async () => 
   expect(printed.join('\n')).toMatch(/^Usage: berth /);
 });
 
+test('rejects help of an unknown command', async () => {
+  expect(await runCli(['help', 'nonsense'])).toBe(2);
+  expect(printed).toEqual([`berth: unknown command 'nonsense'; see berth --help`]);
+});
+
 test('prints the help of a command with help COMMAND', async () => {
   expect(await runCli(['help', 'revisions'])).toBe(0);
   expect(printed.join('\n')).toMatch(/^Usage: berth revisions /);

@@ -1,6 +1,7 @@
-import type { Answer } from '../client.ts';
+import { ApiProblem } from '../call-problem.ts';
+import type { Answer, Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
-import { lookUpDeployment } from '../lookup.ts';
+import { lookUpDeployment, UUID } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
 
@@ -11,6 +12,16 @@ function row({ at, reason, message, actor, deployment_id: deployment }: Event, o
   return [at, reason, ...(ofOne ? [] : [cell(deployment)]), by, cell(message)];
 }
 
+/** The id of a deployment. The history remains when a deployment is gone, so its id is enough. */
+async function idOf(client: Client, word: string): Promise<string> {
+  try {
+    return (await lookUpDeployment(client, word, true)).id;
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404 && UUID.test(word)) return word;
+    throw error;
+  }
+}
+
 /** Prints the newest events, oldest first, so that the newest is next to the prompt. */
 export async function events(
   context: Context,
@@ -18,7 +29,7 @@ export async function events(
   { limit }: { readonly limit: number },
 ): Promise<undefined> {
   const { client } = context;
-  const id = name === undefined ? null : (await lookUpDeployment(client, name, true)).id;
+  const id = name === undefined ? null : await idOf(client, name);
   const path = { deployment_id: id ?? '' };
   const found: Event[] = await allOf<Event>(
     (query) =>

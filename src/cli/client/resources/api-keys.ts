@@ -19,6 +19,8 @@ const KEY: Kind<ApiKey> = {
   noun: 'API key',
   listed: 'api-keys list',
   list: (client, query) => client.GET('/v2/api-keys', { params: { query } }),
+  // The list of a tenant does not contain the keys of the platform.
+  get: (client, id) => client.GET('/v2/api-keys/{api_key_id}', { params: { path: { api_key_id: id } } }),
   idOf: ({ id }) => id,
   nameOf: ({ name }) => name,
   columns: {

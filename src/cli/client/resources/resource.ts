@@ -4,6 +4,7 @@ import { apiCommand, calling } from '../call.ts';
 import { ApiProblem } from '../call-problem.ts';
 import type { Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
+import { UUID } from '../lookup.ts';
 import { allOf, type Page } from '../paging.ts';
 import { cell, fields, table } from '../table.ts';
 import { confirm } from '../terminal/confirm.ts';
@@ -20,6 +21,8 @@ export interface Kind<Item> {
   readonly listed: string;
   /** Calls the API for a page of the list. */
   list(client: Client, page: Page): Promise<{ readonly resources: readonly Item[]; readonly offset: number }>;
+  /** Calls the API for one object. Only for kinds whose list does not contain every object. */
+  get?(client: Client, id: string): Promise<Item>;
   readonly idOf: (item: Item) => string;
   /** The name that commands accept beside the id. */
   readonly nameOf: (item: Item) => string;
@@ -53,11 +56,18 @@ export function showOne<Item>(context: Context, kind: Kind<Item>, item: Item): P
   return show(context, item, { table: lines, names: () => [kind.nameOf(item)] }) as Promise<undefined>;
 }
 
+function nullIfMissing(error: unknown): null {
+  if (error instanceof ApiProblem && error.status === 404) return null;
+  throw error;
+}
+
 /**
  * Finds an object by id or name.
  * @throws ApiProblem when no object matches, or several have the name
  */
 export async function findOne<Item>(client: Client, kind: Kind<Item>, word: string): Promise<Item> {
+  const byId = UUID.test(word) ? await kind.get?.(client, word).catch(nullIfMissing) : null;
+  if (byId != null) return byId;
   const all = await allOf((page) => kind.list(client, page));
   const identified = all.find((item) => kind.idOf(item) === word.toLowerCase());
   const named = all.filter((item) => kind.nameOf(item) === word);
