@@ -31,7 +31,7 @@ function requestMetrics(registry: Registry): RequestPart {
   const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
-    help: 'Requests in flight by route, including long polls for work.',
+    help: 'Requests in flight by route, including long polls for work and open streams of logs and events.',
     labels: ['route'],
     registry,
     read: () => [...inFlight].map(([route, { requests }]) => ({ labels: { route }, value: requests })),
@@ -40,9 +40,9 @@ function requestMetrics(registry: Registry): RequestPart {
     name: 'berth_http_request_duration_seconds',
     help:
       'Duration of requests in seconds by route template (none: unknown path), method and status class. aborted: ' +
-      'the client disconnected before the whole response, which is normal for a followed log. cluster: 5xx because a ' +
-      'cluster or its listener does not respond. waits: the route responds when events occur (long polls, logs), ' +
-      'so its duration has no meaning.',
+      'the client disconnected before the whole response, which is normal for a stream of logs or events. cluster: ' +
+      '5xx because a cluster or its listener does not respond. waits: the route can wait before it responds or ends ' +
+      '(long polls, streams of logs and events), so its duration has no meaning.',
     labelNames: ['method', 'route', 'status', 'waits'],
     buckets: REQUEST_BUCKETS,
     registers: [registry],

@@ -67,15 +67,14 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
   const { feed, signal, until } = follower;
   const startedAt = performance.now();
   let { place, horizon } = follower;
-  // The response begins at once.
-  yield [];
   for (;;) {
     const allowed = await follower.isAllowed();
     const { events, more, ...read } = allowed
       ? await follower.read(place, horizon.settled)
       : { events: [], more: false, place };
     place = read.place;
-    if (events.length > 0) yield events.map(lineOf);
+    // The response begins with the first batch, also when no event matches.
+    if (allowed) yield events.map(lineOf);
     const state = { aborted: signal.aborted, allowed, caughtUp: !more, until, at: horizon.at };
     const end = streamEnd({ ...state, elapsedMs: performance.now() - startedAt });
     if (end !== null) {
@@ -84,6 +83,5 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     }
     if (more) continue;
     horizon = await feed.beyond(horizon.settled, CHECK_MS, signal);
-    yield [];
   }
 }

@@ -37,16 +37,19 @@ async function follow(client: Client, query = '', at = address.second, path = '/
 }
 const messagesOf = ({ lines }: LineReader) => lines.flatMap(({ message }) => message ?? []);
 const reasonsOf = ({ lines }: LineReader) => lines.flatMap(({ reason }) => reason ?? []);
-const lastCursor = ({ lines }: LineReader) => `&cursor=${encodeURIComponent(String(lines.at(-1)?.['cursor']))}`;
+const lastCursor = ({ lines }: LineReader) =>
+  `&cursor=${encodeURIComponent(String(lines.at(-1)?.['cursor']))}`;
 const heard = (stream: LineReader, ...messages: string[]) =>
   until(messages.join(), () => JSON.stringify(messagesOf(stream)) === JSON.stringify(messages));
 
 /** Stores an event for each message, each in its own transaction. */
 async function store(tenantId: string, ...messages: string[]): Promise<void> {
   for (const message of messages)
-    await first.store.database.forTenant(tenantId).transaction((transaction) =>
-      appendEvents(transaction, [{ tenantId, actor: { kind: 'system' }, reason: 'Patched', message }]),
-    );
+    await first.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        appendEvents(transaction, [{ tenantId, actor: { kind: 'system' }, reason: 'Patched', message }]),
+      );
 }
 
 test('sends an event to a follower of one replica when the other replica stores it', async () => {

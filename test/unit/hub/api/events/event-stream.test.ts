@@ -77,12 +77,16 @@ function follower(stored: number, more: Partial<EventFollower> = {}) {
 
 test('reads the next events only after the client has taken the previous ones', async () => {
   const { lines, reads } = follower(5);
-  expect(await lines.next()).toEqual({ done: false, value: [] });
   expect(reads).toEqual([]);
   await lines.next();
   expect(reads).toEqual([0]);
   await lines.next();
   expect(reads).toEqual([0, 2]);
+});
+
+test('begins with an empty batch when no event is stored', async () => {
+  const { lines } = follower(0);
+  expect(await lines.next()).toEqual({ done: false, value: [] });
 });
 
 test('sends each event with its cursor, and the last cursor with the end', async () => {
@@ -104,7 +108,6 @@ test('sends each event with its cursor, and the last cursor with the end', async
 test('sends nothing more when the key is revoked while the client does not read', async () => {
   let allowed = true;
   const { lines, reads } = follower(5, { isAllowed: async () => allowed });
-  await lines.next();
   await lines.next();
   allowed = false;
   expect((await lines.next()).value).toEqual([
