@@ -77,8 +77,16 @@ test('begins the response at once when no event is stored', async () => {
 });
 
 test('loses no event when a transaction with an older event commits later', async () => {
+  const { database } = first.store;
+  let polls = 0;
+  const forPlatform = (group: string) => {
+    if (group === 'events') polls += 1;
+    return database.forPlatform(group);
+  };
+  const api = await startApi({ store: first.store, deps: { database: { ...database, forPlatform } } });
+  onTestFinished(() => api.stop());
   const client = await first.tenant();
-  const stream = await follow(client);
+  const stream = await follow(client, '', await api.app.listen({ host: '127.0.0.1', port: 0 }));
   const slow = new pg.Client({ connectionString: first.store.url });
   await slow.connect();
   onTestFinished(() => slow.end());
@@ -90,7 +98,8 @@ test('loses no event when a transaction with an older event commits later', asyn
   await store(client.tenantId, 'newer');
   const { body } = await client.call<{ resources: { message: string }[] }>('GET', '/v2/events');
   expect(body.resources.map(({ message }) => message)).toEqual(['newer']);
-  await until('two polls', () => stream.keepalives > 0);
+  const before = polls;
+  await until('two more polls', () => polls >= before + 2);
   expect(stream.lines).toEqual([]);
   await slow.query('COMMIT');
   await heard(stream, 'older', 'newer');
@@ -265,4 +274,15 @@ test('limits the streams of a tenant, and a closed stream makes room', async () 
     return stream.status === 200 || undefined;
   };
   await waitFor('a free place', isFree, { timeoutMs: 20_000, intervalMs: 100 });
+});
+
+test('ends at once and frees its place when the method is HEAD', async () => {
+  const client = await first.tenant();
+  for (let count = 0; count < 11; count += 1) {
+    const { status } = await fetch(new URL('/v2/events?follow=true', address.second), {
+      method: 'HEAD',
+      headers: { 'x-api-key': client.key },
+    });
+    expect(status).toBe(200);
+  }
 });
