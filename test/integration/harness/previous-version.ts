@@ -13,7 +13,7 @@ function git(...args: string[]): string {
 }
 
 /** Pinned, because a commit in the middle of a change may be inconsistent. Update it with the next migration. */
-const PINNED_COMMIT = '8c20edf3cec132b2145a16850e24d76bf57a53b9';
+const PINNED_COMMIT = 'b6b1ed5fc8c2fc712c91679ce3a28190b618bdd5';
 
 /** Its commit, or why there is none to be had here: a shallow clone, no clone at all. Nothing is fetched. */
 export function previousVersion(): { commit: string } | { missing: string } {
