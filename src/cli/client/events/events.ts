@@ -4,8 +4,23 @@ import { type Context, show } from '../context.ts';
 import { lookUpDeployment, UUID } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
+import { timeOf } from '../time-option.ts';
 
 type Event = Answer<'get', '/v2/events'>['resources'][number];
+
+export interface EventOptions {
+  readonly reason?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+}
+
+/** The filters of the list. */
+const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(since === undefined ? {} : { since: timeOf('--since', since, now) }),
+  ...(until === undefined ? {} : { until: timeOf('--until', until, now) }),
+});
 
 function row({ at, reason, message, actor, deployment_id: deployment }: Event, ofOne: boolean): string[] {
   const by = cell(actor.name ?? actor.kind);
@@ -26,17 +41,20 @@ async function idOf(client: Client, word: string): Promise<string> {
 export async function events(
   context: Context,
   name: string | undefined,
-  { limit }: { readonly limit: number },
+  options: EventOptions,
 ): Promise<undefined> {
   const { client } = context;
   const id = name === undefined ? null : await idOf(client, name);
   const path = { deployment_id: id ?? '' };
+  const filter = filterOf(options, new Date());
   const found: Event[] = await allOf<Event>(
-    (query) =>
+    (page) =>
       id === null
-        ? client.GET('/v2/events', { params: { query } })
-        : client.GET('/v2/deployments/{deployment_id}/events', { params: { path, query } }),
-    limit,
+        ? client.GET('/v2/events', { params: { query: { ...filter, ...page } } })
+        : client.GET('/v2/deployments/{deployment_id}/events', {
+            params: { path, query: { ...filter, ...page } },
+          }),
+    options.limit,
   );
   const ordered = found.toReversed();
   const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];

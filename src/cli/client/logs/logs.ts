@@ -1,7 +1,7 @@
-import { UsageError } from '../../command/usage-error.ts';
 import type { Answer, QueryOf } from '../client.ts';
 import type { Context } from '../context.ts';
 import { findRevisionId, lookUpDeployment } from '../lookup.ts';
+import { timeOf } from '../time-option.ts';
 import { followed, showLines } from './log-output.ts';
 
 /** `berth logs`. */
@@ -19,20 +19,6 @@ const LOGS = '/v2/deployments/{deployment_id}/logs';
 type Query = QueryOf<'get', typeof LOGS>;
 type Line = Answer<'get', typeof LOGS>['resources'][number];
 
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-/** @throws UsageError */
-export function sinceTime(word: string, now: Date): string {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(word) ?? [];
-  // JavaScript also accepts other texts as times. Such texts are rejected, because they are probably mistakes.
-  const date = new Date(/^\d{4}-\d\d-\d\d/.test(word) ? word : Number.NaN);
-  const time =
-    count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);
-  if (Number.isNaN(time.getTime()))
-    throw new UsageError(`--since must be a time or a duration such as 10m, not "${word}"`);
-  return time.toISOString();
-}
-
 const asText = (line: unknown) => {
   const { component, pod, container, text } = line as Line;
   return `${container === 'app' ? component : `${component}/${container}`} ${pod} | ${text}`;
@@ -44,7 +30,7 @@ const asText = (line: unknown) => {
  */
 export async function logsCommand(context: Context, name: string, options: LogsOptions): Promise<'reached'> {
   const { component, revision, since, limit, follow, previous } = options;
-  const from = since === undefined ? undefined : sinceTime(since, new Date());
+  const from = since === undefined ? undefined : timeOf('--since', since, new Date());
   const deployment = await lookUpDeployment(context.client, name, true);
   const query: Query = {
     // The API validates the component.
