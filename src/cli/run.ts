@@ -49,6 +49,17 @@ export function processHost(words: readonly string[]): Host {
   return host;
 }
 
+/** The command that the words call, whose help describes its arguments. */
+function pageOf(program: Command, words: readonly string[]): string {
+  let called = program;
+  for (const word of words) {
+    const next = called.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    called = next;
+  }
+  return pathOf(called);
+}
+
 /** Prints the help of a group. Only `help` of an unknown command is wrong usage. Returns the exit code. */
 function bareGroup(group: Command, words: readonly string[]): number {
   const asked = words[words.indexOf('help') + 1];
@@ -62,19 +73,15 @@ function bareGroup(group: Command, words: readonly string[]): number {
 
 /** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
 export async function runCli(words: readonly string[], host: Host = processHost(words)): Promise<number> {
-  let page = 'berth';
+  const program = await buildProgram(words, host);
+  program.hook('preAction', (_, running) => checkValues(running, words));
   try {
-    const program = await buildProgram(words, host);
-    program.hook('preAction', (_, running) => {
-      page = pathOf(running);
-      checkValues(running, words);
-    });
     await program.parseAsync(words, { from: 'user' });
     return host.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     if (error instanceof BareGroup) return bareGroup(error.group, words);
-    console.error(describe(error, page));
+    console.error(describe(error, pageOf(program, words)));
     return error instanceof UsageError ? error.exitCode : 1;
   }
 }

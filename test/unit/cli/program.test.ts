@@ -94,6 +94,26 @@ test('prints the help of a group that is called without a command', async () => 
   expect(printed.join('\n')).toMatch(/^Usage: berth /);
 });
 
+test.each([
+  [['events', '--limit', '0'], '--limit must be a whole number of at least 1, not "0"', 'berth events'],
+  [
+    ['revisions', 'rollback', 'a', '1', '--timeout', '0'],
+    '--timeout must be',
+    'berth revisions rollback',
+  ],
+  [
+    ['deployments', 'create', '-f', '--wait'],
+    "'-f, --file <file>' needs a value",
+    'berth deployments create',
+  ],
+  [['deployments', 'list', '-o', 'xml'], 'Allowed choices are table', 'berth deployments list'],
+])('names the reason and the help of the command: %j', async (words, reason, page) => {
+  expect(await runCli(words)).toBe(2);
+  expect(printed).toHaveLength(1);
+  expect(printed[0]).toContain(reason);
+  expect(printed[0]).toMatch(new RegExp(`; see ${page} --help$`));
+});
+
 test('rejects help of an unknown command', async () => {
   expect(await runCli(['help', 'nonsense'])).toBe(2);
   expect(printed).toEqual([`berth: unknown command 'nonsense'; see berth --help`]);
