@@ -96,11 +96,7 @@ test('prints the help of a group that is called without a command', async () => 
 
 test.each([
   [['events', '--limit', '0'], '--limit must be a whole number of at least 1, not "0"', 'berth events'],
-  [
-    ['revisions', 'rollback', 'a', '1', '--timeout', '0'],
-    '--timeout must be',
-    'berth revisions rollback',
-  ],
+  [['revisions', 'rollback', 'a', '1', '--timeout', '0'], '--timeout must be', 'berth revisions rollback'],
   [
     ['deployments', 'create', '-f', '--wait'],
     "'-f, --file <file>' needs a value",
