@@ -68,7 +68,7 @@ export interface FaultPlan {
   /**
    * The workload of the plan, if it has one. Final state, creations and deletions are compared with a run of this workload
    * without a fault (O1, O2). Without a workload, O1 compares the cluster with the desired state of each record, and O2
-   * requires that nobody but the plan itself (with kubectl) deleted a desired object.
+   * requires that no desired object was deleted, except by the plan itself (with kubectl).
    */
   readonly like?: Workload;
   /** Why the fault may cause more creations or deletions than the run without it. If set, O2 works as without `like`. */

@@ -1,4 +1,4 @@
-/** The API server is down for longer than a lease lasts: connections are refused or silent. */
+/** The API server is down for longer than a lease lasts: connections are rejected or silent. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -21,7 +21,7 @@ const REPORTED_WITHIN_S = 45;
 const CONVERGED_WITHIN_S = 15;
 
 const HOW = {
-  cut: 'connections are reset and refused',
+  cut: 'connections are reset and rejected',
   blackhole: 'connections stay open, but no byte passes',
 } as const;
 

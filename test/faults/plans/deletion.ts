@@ -62,13 +62,13 @@ function duringCreate(effect: Effect): FaultPlan {
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const occurrences = new Occurrences();
-      const { promise: asked, resolve: release } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const rule = world.kubernetes.add({
         match: (request: KubernetesRequest) =>
           request.client === role &&
           kubernetesEffect(request) === what &&
           occurrences.next(what) === occurrence,
-        fault: { kind: 'before', run: () => asked },
+        fault: { kind: 'before', run: () => released },
         times: 1,
       });
       const { id } = await world.create(

@@ -62,7 +62,7 @@ export function likeWorkload(
 /** Interval of the queries of a waiting long poll, without a notification. */
 const REQUERY_MS = 5_000;
 
-/** A way in which connections break. */
+/** How connections break. */
 interface Break {
   /** Part of the plan's name. */
   readonly at: string;

@@ -55,7 +55,7 @@ export class PostgresConnection {
   readonly #connection: () => ClientConnection | undefined;
   readonly #statements = new Statements();
   /** How many ReadyForQuery messages are expected in total, and how many have arrived. */
-  #asked = 0;
+  #expected = 0;
   #ready = 0;
   #withheld: Withheld[] = [];
   /** The response to a statement with the fault `after`, until its ReadyForQuery. */
@@ -119,7 +119,7 @@ export class PostgresConnection {
     const connection = this.#connection();
     if (connection === undefined) return false;
     if (sql !== undefined && !(await this.#play(sql, connection))) return false;
-    if (isAnsweredByReady(message)) this.#asked += 1;
+    if (isAnsweredByReady(message)) this.#expected += 1;
     await write(this.#upstream, message.bytes);
     return true;
   }
@@ -145,7 +145,7 @@ export class PostgresConnection {
         break;
       case 'lose':
       case 'after':
-        this.#withheld.push({ ready: this.#asked + 1, message, fault, answer: '' });
+        this.#withheld.push({ ready: this.#expected + 1, message, fault, answer: '' });
         return true;
     }
     await untilEndsAreKnown();
