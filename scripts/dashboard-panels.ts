@@ -1,4 +1,4 @@
-/** What the dashboard for Grafana shows: its rows and the queries of their panels. */
+/** The content of the Grafana dashboard: its rows, and the queries of their panels. */
 
 type Unit = 's' | 'short' | 'reqps' | 'ops' | 'percentunit' | 'bytes';
 
@@ -11,7 +11,7 @@ interface Panel {
   readonly title: string;
   readonly unit: Unit;
   readonly queries: readonly Query[];
-  /** One number instead of lines. */
+  /** Shows one number instead of lines. */
   readonly stat?: true;
 }
 
@@ -29,13 +29,13 @@ const rate = (by: string, metric: string) => `sum by (${by}) (rate(${metric}${RA
 const quantile = (share: number, by: string, metric: string, range = RATE) =>
   `histogram_quantile(${share}, sum by (${['le', by].filter(Boolean).join(', ')}) (rate(${metric}${range})))`;
 
-/** Routes that wait for something to happen are as slow as that. */
+/** Excludes routes that wait for an event, because their latency is the time until the event. */
 const PROMPT = 'waits="false"';
 
-/** Numbers that every program has: of Berth's processes alone. */
+/** Selects the processes of Berth in a metric that programs of other projects export too. */
 const OF_BERTH = 'and on (instance) berth_build_info';
 
-/** The hub's numbers are the same at every replica: max. */
+/** Every replica of the hub exports the same values for its gauges, so their queries use max. */
 export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
     'Service',
