@@ -73,7 +73,7 @@ export interface Bench {
   readonly runs: number;
   /** Whether each round starts a new world and warms it up. Then there is no separate warm-up round. */
   readonly fresh?: true;
-  /** Whether the start includes the warm-up, or none is needed. Then there is no separate warm-up round. */
+  /** Whether the bench needs no separate warm-up round, because the start includes the warm-up or no warm-up is necessary. */
   readonly warmedUp?: true;
   /**
    * Number of rounds after which both sides are started again, approximately (see `measureRounds`). Absent: they start once. The

@@ -42,7 +42,7 @@ export interface ClusterOptions {
   fsync?: boolean;
   /** Whether requests of users other than the components are logged to `auditLogPath`. Default: false. */
   audit?: boolean;
-  /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: none. */
+  /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: it runs all controllers. */
   without?: readonly string[];
   /** GOGC of the programs: a higher value uses more memory and less processor time. Default: 100. */
   gcPercent?: number;
@@ -109,13 +109,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   }
 }
 
-/** The cluster whose state is in `stateDir`, regardless of the process that started it. Undefined if there is none. */
+/** The cluster whose state is in `stateDir`, regardless of the process that started it. Undefined if the folder has no cluster. */
 export function attachCluster(stateDir: string): LocalCluster | undefined {
   const record = readRecord(stateDir);
   return record && localCluster(realpathSync(stateDir), record, undefined);
 }
 
-/** Stops all components of the cluster in `stateDir`, even if it is incomplete, and removes its state. False if there is none. */
+/** Stops all components of the cluster in `stateDir`, even if it is incomplete, and removes its state. False if the folder has no cluster. */
 export async function stopCluster(stateDir: string): Promise<boolean> {
   if (!readRecord(stateDir)) return false;
   await stopComponents(realpathSync(stateDir));

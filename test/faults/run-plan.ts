@@ -101,7 +101,7 @@ async function withStates(
   return [{ ...first, diff: [...(first.diff ?? []), ...states] }, ...more];
 }
 
-/** The differences at this moment, even if work is in progress. Empty if there are none. */
+/** The differences at this moment, even if work is in progress. Empty if there are no differences. */
 async function statesNow(compared: Compared): Promise<readonly string[]> {
   const { reference } = compared;
   const sides =

@@ -199,7 +199,7 @@ export class World implements OwnedWorld {
     await this.#removeDeployments();
   }
 
-  /** Deletes all deployments, and waits until database and cluster have none. */
+  /** Deletes all deployments, and waits until the database and the cluster contain no deployment. */
   async #removeDeployments(): Promise<void> {
     const { namespace, admin } = this;
     const left = () => this.sql<{ id: string }>('SELECT id FROM deployments');

@@ -131,7 +131,7 @@ export const WORKLOADS: readonly Workload[] = [
   storage,
 ];
 
-/** The workload with this name. @throws Error if there is none */
+/** The workload with this name. @throws Error if no workload has this name */
 export function workloadNamed(name: string): Workload {
   const found = WORKLOADS.find((workload) => workload.name === name);
   if (found === undefined) throw new Error(`there is no workload "${name}"`);

@@ -25,9 +25,9 @@ export type Script = readonly ScriptStatement[];
 
 /** One request, and the statements that were sent for it. */
 export interface RecordedRequest {
-  /** The name in the body. null if there is none. */
+  /** The name in the body. null if the body has no name. */
   readonly name: string | null;
-  /** The id in the path. null if there is none. */
+  /** The id in the path. null if the path has no id. */
   readonly pathId: string | null;
   readonly statements: readonly SentStatement[];
 }

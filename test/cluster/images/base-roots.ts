@@ -191,7 +191,7 @@ function addPython(root: string, environment: readonly string[]): ImageConfig {
   return { Env: [...environment, 'PYTHONDONTWRITEBYTECODE=1'], Cmd: ['python3'] };
 }
 
-/** The entry point script of an image. Empty if there is none. */
+/** The entry point script of an image. Empty if the image has no such script. */
 function entrypointOf(name: BaseImageName): string {
   const path = join(dirname(fileURLToPath(import.meta.url)), 'entrypoints', `${name}.sh`);
   return existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -65,9 +65,7 @@ const STATE_PREFIX = 'berth-buildkit-';
  */
 export async function startBuildkit(options: BuildkitOptions = {}): Promise<LocalBuildkit> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new BinariesMissingError(
-      'Building images for real needs Linux and root: BuildKit mounts what it builds.',
-    );
+    throw new BinariesMissingError('Image builds need Linux and root, because BuildKit mounts file systems.');
   }
   const [tools, runc] = [
     await resolveImageTools(['buildkitd', 'buildctl'], { log: options.log }),

@@ -23,7 +23,7 @@ export interface DebianTree {
   name: string;
   /** The version of the first package identifies the tree. */
   packages: readonly string[];
-  /** Dependencies that are unpacked too, including indirect ones. Default: none. */
+  /** Dependencies that are unpacked too, including indirect ones. Default: no dependencies. */
   dependencies?: RegExp;
 }
 
@@ -123,6 +123,6 @@ function unavailable(packages: readonly string[], cause: unknown): BinariesMissi
       ? 'this machine has no apt-get, apt-cache and dpkg-deb (Debian or Ubuntu is needed)'
       : stderr?.trim() || message;
   return new BinariesMissingError(
-    `Building images for real needs Debian's ${packages.join(', ')}, which are not available: ${why}`,
+    `Image builds need Debian's ${packages.join(', ')}, which are not available: ${why}`,
   );
 }

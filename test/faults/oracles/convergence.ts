@@ -47,7 +47,7 @@ function timedEffects({ kubernetes, hub, postgres }: Proxies): TimedEffect[] {
   ];
 }
 
-/** The time of the last durable effect, in milliseconds since the epoch. Undefined if there was none. */
+/** The time of the last durable effect, in milliseconds since the epoch. Undefined before the first effect. */
 export function lastEffect(world: Proxies): number | undefined {
   const times = timedEffects(world).map(({ at }) => at);
   return times.length === 0 ? undefined : times.reduce((latest, at) => Math.max(latest, at));

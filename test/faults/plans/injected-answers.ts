@@ -39,7 +39,7 @@ export const USES: readonly Use[] = [
   use('listener', 'delete', 'manageddeployments', 'delete'),
 ];
 
-/** Reads of all deployments at once: if they fail, all deployments wait. */
+/** Reads that cover all deployments: if they fail, all deployments wait. */
 export const isCommon = ({ verb }: Use) => verb === 'list' || verb === 'watch';
 export const isRead = ({ verb }: Use) => verb === 'get' || verb === 'list' || verb === 'watch';
 /** Custom resource and objects of the deployment `shop`. The name of the second deployment differs. */

@@ -96,7 +96,7 @@ export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
 /** The query of a waiting long poll. */
 const isPoll = isStatement(nextDueStatement);
 
-/** Breaks connections, and makes a change before LISTEN is active again. */
+/** Breaks connections, and changes a deployment before LISTEN is active again. */
 export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
     name: `postgres/${at}/listen`,

@@ -112,7 +112,7 @@ export async function isUpToDate(world: FaultWorld, id: string): Promise<boolean
   return status === 200 && isReady(body);
 }
 
-/** A violation if `check` does not return a true value within the time. Otherwise none. */
+/** Returns a violation if `check` does not return a true value within the time. */
 export async function within(
   seconds: number,
   what: string,
@@ -127,7 +127,7 @@ export async function within(
   }
 }
 
-/** A violation if `check` returns false at any time during these seconds. Otherwise none. */
+/** Returns a violation if `check` returns false at any time during these seconds. */
 export async function stays(
   seconds: number,
   what: string,

@@ -24,7 +24,7 @@ export interface Usage {
   readonly files: number;
 }
 
-/** The number that the pattern finds. @throws Error if there is none, because 0 would hide a leak */
+/** The number that the pattern finds. @throws Error if the pattern finds no number, because 0 would hide a leak */
 function readNumber(text: string, pattern: RegExp, what: string): number {
   const [, value] = pattern.exec(text) ?? [];
   const number = Number(value);

@@ -14,7 +14,7 @@ export interface Serving {
   deliver?(answer: IncomingMessage): Promise<void>;
 }
 
-/** Completes an exchange: applies its fault, or forwards the request if there is none. */
+/** Completes an exchange: applies its fault, or forwards the request if it has no fault. */
 export async function serve<R extends HttpRequest>(
   exchange: HttpExchange<R>,
   fault: HttpFault<R> | undefined,
@@ -67,7 +67,7 @@ async function reportDelivery<R extends HttpRequest>(
   callRule(() => passedOn(isDelivered));
 }
 
-/** Reads the response to its end, so that the server has completed the request. An endless stream (a watch) is closed at once. */
+/** Reads the response to its end, so that the server has completed the request. An endless stream (a watch) is closed immediately. */
 async function consume(answer: IncomingMessage, { path }: HttpRequest): Promise<void> {
   if (/[?&](watch|follow)=(true|1)/.test(path)) answer.destroy();
   else for await (const _ of answer);

@@ -17,7 +17,7 @@ export interface HttpRequest {
 
 /** What happened to a request. */
 export interface HttpOutcome {
-  /** The status that the client got. 0 if it got none. */
+  /** The status that the client got. 0 if it got no response. */
   readonly status: number;
   /** The status of the server's response. 0 if the request was not forwarded. */
   readonly upstreamStatus: number;

@@ -57,7 +57,7 @@ function nameIn(body: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** @param contentType media type of the body; '' if there is none */
+/** @param contentType media type of the body; '' if the request has no such header */
 export function describeKubernetesRequest(request: HttpRequest, contentType: string): KubernetesRequest {
   const { pathname, searchParams } = new URL(request.path, 'https://kubernetes');
   const place = placeOf(pathname);

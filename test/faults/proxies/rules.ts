@@ -107,7 +107,7 @@ export class RuleBook<M, F> {
     return added;
   }
 
-  /** The rule that applies to this message. Undefined if there is none. @throws RuleFailure */
+  /** The rule that applies to this message. Undefined if no rule applies. @throws RuleFailure */
   take(message: M): RuleInForce<M, F> | undefined {
     return this.#rules.find((rule) => rule.takes(message));
   }

@@ -14,7 +14,7 @@ export interface WalkRecord {
 export interface LaneIdentity {
   readonly lane: number;
   readonly type: DeploymentType | null;
-  /** Fields that this lane must change. Absent: none. */
+  /** Fields that this lane must change. Default: no field. */
   readonly requiredFields?: readonly ResourceSpecField[];
 }
 
@@ -54,7 +54,7 @@ export interface WalkStep {
 /** Images that fail on simulated nodes. */
 const FAILING = /:fail-/;
 
-/** The image because of which pods of this record cannot start. Null if there is none. */
+/** The image that prevents pods of this record from starting. Null if all images work. */
 export function failingImage({ spec, image }: Pick<WalkRecord, 'spec' | 'image'>): string | null {
   const containers = [...(spec.init_containers ?? []), ...(spec.sidecars ?? [])];
   return (
