@@ -1,5 +1,5 @@
 /**
- * Writes the pages of docs/ that are made from data, and the dashboard of Grafana.
+ * Generates the pages of docs/ that are derived from data, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -22,7 +22,7 @@ const program = await buildProgram(null, processHost([]));
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
-  // Does not run benchmarks: it compares the stored results with the current goals.
+  // Does not run benches. It compares the stored results with the current goals.
   [PAGE]: () => performancePage(pathOf(''), benches),
   'docs/cli.md': () => cliDoc(program),
   'docs/lifecycle.md': lifecycleDoc,
@@ -42,7 +42,9 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   const names = Object.keys(PAGES).join(' and ');
   if (argument === '--help') {
-    console.log(`usage: npm run docs [-- --check]\nWrites ${names}; with --check only says which are stale.`);
+    console.log(
+      `usage: npm run docs [-- --check]\nWrites ${names}; with --check, only reports which are stale.`,
+    );
   } else if (argument === '--check') {
     const stale = stalePages();
     console.log(stale.length > 0 ? `stale: ${stale.join(', ')}: run npm run docs` : `${names}: ok`);
