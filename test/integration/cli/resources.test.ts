@@ -142,13 +142,7 @@ test('shows usage, tracing projects and events', async () => {
   expect((newest[0]?.at ?? '') <= (newest[1]?.at ?? '')).toBe(true);
   const before = await json<unknown[]>(['events', name, '--until', '1h']);
   expect(before).toEqual([]);
-  const created = await json<{ reason: string }[]>([
-    'events',
-    '--since',
-    '1h',
-    '--reason',
-    'Created',
-  ]);
+  const created = await json<{ reason: string }[]>(['events', '--since', '1h', '--reason', 'Created']);
   expect(new Set(created.map(({ reason }) => reason))).toEqual(new Set(['Created']));
   expect(await cli(['events', '--since', 'soon'])).toMatchObject({ code: 2 });
   expect(await ok(['events', name])).toMatch(/^TIME +REASON +BY +MESSAGE$/m);
