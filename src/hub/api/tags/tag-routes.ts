@@ -166,11 +166,11 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           .strictObject({
             tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
           })
-          .describe('The complete list of tag values.'),
+          .meta({ id: 'SetDeploymentTags', description: 'The complete list of tag values.' }),
         response: {
           200: z
             .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
-            .describe('The new tag values of the deployment.'),
+            .meta({ id: 'DeploymentTags', description: 'The new tag values of the deployment.' }),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },
