@@ -18,11 +18,17 @@ import {
   reportsRequestSchema,
   reportsResponseSchema,
 } from '../../../contract/protocol/report-protocol.ts';
-import { workItemSchema, workResponseSchema } from '../../../contract/protocol/work-protocol.ts';
+import {
+  applyWorkSchema,
+  purgeWorkSchema,
+  workItemSchema,
+  workResponseSchema,
+} from '../../../contract/protocol/work-protocol.ts';
 import { renderConfigSchema } from '../../../contract/render/render-config.ts';
 import { managedDeploymentSpecSchema } from '../../../contract/resource/managed-deployment.ts';
 import { buildLogLineSchema } from '../../../domain/builds/build-log.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { logLineSchema } from '../../../domain/core/log-query.ts';
 import {
   createBodySchema,
@@ -38,6 +44,8 @@ import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/po
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import type { OpenApiDocument } from './openapi-types.ts';
+
+const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
 
 /**
  * Names of schemas in the document. A schema of the API has its name where it is declared: `.meta({ id })`. The schemas of
@@ -70,9 +78,16 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   RenderConfig: renderConfigSchema,
   ListenerWork: workResponseSchema,
   ListenerWorkItem: workItemSchema,
+  ApplyWork: applyWorkSchema,
+  PurgeWork: purgeWorkSchema,
   ManagedDeploymentSpec: managedDeploymentSpecSchema,
   ReportListenerStatus: reportsRequestSchema,
   ListenerReport: reportSchema,
+  AppliedReport: appliedReport,
+  RefusedReport: refusedReport,
+  ObservedReport: observedReport,
+  PurgedReport: purgedReport,
+  FailureSourceBody: failureSourceSchema,
   ReportAcknowledgement: reportsResponseSchema,
   SyncListenerInventory: inventoryRequestSchema,
   InventoryAcknowledgement: inventoryResponseSchema,
