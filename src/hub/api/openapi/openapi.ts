@@ -11,8 +11,6 @@ import { operationIdOf } from './operation-ids.ts';
 
 /** The OpenAPI document, generated from the schemas that validate requests. */
 
-const toJsonSchema = createJsonSchemaTransform({});
-
 const TENANT_HEADER = {
   type: 'object',
   properties: {
@@ -114,6 +112,8 @@ function finished(document: Document, hosting: HostingMode): Document {
 /** Options of @fastify/swagger. */
 export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
   nameComponents();
+  // It caches the schemas, so each app has its own.
+  const toJsonSchema = createJsonSchemaTransform({});
   return {
     openapi: {
       openapi: '3.1.0',
@@ -138,7 +138,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
       },
       security: [{ apiKey: [] }],
     },
-    transform: (document: Parameters<typeof toJsonSchema>[0]) => {
+    transform: (document: Parameters<ReturnType<typeof createJsonSchemaTransform>>[0]) => {
       const { schema, url } = toJsonSchema(document);
       const declared = schema as FastifySchema;
       return { schema: declared.hide ? declared : withAccess(declared, document.route), url };

@@ -37,6 +37,17 @@ export const valueBodySchema = z
   .strictObject({ value: nameSchema.describe(`The value, unique for its key. ${NAME_FORM}`) })
   .meta({ id: 'TagValueBody', description: 'A tag value.' });
 
+const MAX_TAG_VALUES = 100;
+
+export const deploymentTagsBodySchema = z
+  .strictObject({
+    tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
+  })
+  .meta({ id: 'SetDeploymentTags', description: 'The complete list of tag values.' });
+export const deploymentTagsSchema = z
+  .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
+  .meta({ id: 'DeploymentTags', description: 'The new tag values of the deployment.' });
+
 /** A tag key in a response. */
 export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
 

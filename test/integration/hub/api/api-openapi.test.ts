@@ -42,7 +42,7 @@ test('the document is OpenAPI 3.1 and has every route', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.info).toMatchObject({ title: 'Berth', version: '0.0.0-test' });
   const routes = api.routes
-    .filter(({ method, url }) => method !== 'HEAD' && url !== '/openapi.json' && !url.startsWith('/docs'))
+    .filter(({ method, url }) => method !== 'HEAD' && !/^\/(docs|openapi|$)/.test(url))
     .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`);
   expect(
     operations()
@@ -264,4 +264,17 @@ test('/docs returns an HTML page, and /docs/json returns the document', async ()
   expect(page.headers['content-type']).toContain('text/html');
   const json = await api.app.inject({ url: '/docs/json' });
   expect(json.json()).toMatchObject({ openapi: '3.1.0' });
+});
+
+test('/ redirects to /docs', async () => {
+  const { statusCode, headers } = await api.app.inject({ url: '/' });
+  expect({ statusCode, location: headers.location }).toEqual({ statusCode: 302, location: '/docs' });
+});
+
+test('/openapi-3.0.json returns the same operations as OpenAPI 3.0.3', async () => {
+  const answer = await api.app.inject({ url: '/openapi-3.0.json' });
+  const converted: OpenApiDocument = answer.json();
+  expect(converted.openapi).toBe('3.0.3');
+  const ids = (of: OpenApiDocument) => operationsOf(of).map(({ operation }) => operation.operationId);
+  expect(ids(converted)).toEqual(ids(document));
 });

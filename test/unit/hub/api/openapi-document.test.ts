@@ -12,7 +12,7 @@ import { OPERATION_IDS, operationIdOf } from '../../../../src/hub/api/openapi/op
 let document: OpenApiDocument;
 beforeAll(async () => {
   document = (await openApiDocument()) as OpenApiDocument;
-});
+}, 60_000);
 
 const operations = () =>
   operationsOf(document).map(({ method, path, operation }) => ({
