@@ -122,7 +122,8 @@ export function isGeneratorInstalled(): boolean {
   return isDeepStrictEqual(packagesIn('node_modules/.package-lock.json'), wanted);
 }
 
-function installGenerator(): void {
+/** Installs the packages of scripts/openapi. @throws Error if npm fails */
+export function installGenerator(): void {
   console.error('Installing the packages of scripts/openapi (npm ci) …');
   const args = ['ci', '--prefix', fileURLToPath(PACKAGE), '--ignore-scripts', '--loglevel=error'];
   const { status, error } = spawnSync('npm', args, { stdio: ['ignore', 2, 2] });
