@@ -29,6 +29,7 @@ from berth_client.models import (
     SourceRevisionConfigInput,
     UpdatedDeployment,
     UpdateDeploymentInput,
+    UpdateSourceRevisionConfigInput,
 )
 
 TIMEOUT_SECONDS = 90
@@ -80,7 +81,7 @@ updated = update_deployment.sync(
     created.id,
     client=client,
     body=UpdateDeploymentInput(
-        source_revision_config=SourceRevisionConfigInput(image_uri="registry.example/shop/web:1.1.0")
+        source_revision_config=UpdateSourceRevisionConfigInput(image_uri="registry.example/shop/web:1.1.0")
     ),
 )
 assert isinstance(updated, UpdatedDeployment), updated
