@@ -46,13 +46,21 @@ async function problemsOf(linted: OpenApiDocument): Promise<string[]> {
   );
 }
 
-test.skipIf(!isInstalled)('the document has no error and no warning as OpenAPI 3.1', async () => {
-  expect(await problemsOf(document)).toEqual([]);
-}, LINT_MS);
+test.skipIf(!isInstalled)(
+  'the document has no error and no warning as OpenAPI 3.1',
+  async () => {
+    expect(await problemsOf(document)).toEqual([]);
+  },
+  LINT_MS,
+);
 
-test.skipIf(!isInstalled)('the document has no error and no warning as OpenAPI 3.0.3', async () => {
-  expect(await problemsOf(toOpenApi30(document))).toEqual([]);
-}, LINT_MS);
+test.skipIf(!isInstalled)(
+  'the document has no error and no warning as OpenAPI 3.0.3',
+  async () => {
+    expect(await problemsOf(toOpenApi30(document))).toEqual([]);
+  },
+  LINT_MS,
+);
 
 test.skipIf(!isInstalled)('the linter reports a reference that does not resolve', async () => {
   const { info } = document;
