@@ -41,6 +41,7 @@ client = AuthenticatedClient(
     auth_header_name="X-Api-Key",
     raise_on_unexpected_status=True,
 )
+# A text, although the client declares a UUID: its HTTP library accepts only texts as values of headers.
 tenant = os.environ["BERTH_TENANT_ID"]
 
 

@@ -100,7 +100,7 @@ export function pageSchema<Item extends z.ZodType>(
 }
 
 /** The schema of the body of routes that need none. */
-export const noBody = z
+export const emptyBody = z
   .strictObject({})
   .nullable()
   .meta({ id: 'Empty', description: 'An empty object, or null.' })

@@ -11,7 +11,7 @@ import { actorOf, callerOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { checkIfMatch, etag, ifMatchHeaders } from '../core/etag.ts';
-import { booleanQuery, csvQuery, deploymentParams, noBody } from '../core/query.ts';
+import { booleanQuery, csvQuery, deploymentParams, emptyBody } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentDeployment } from './deployment-present.ts';
 import { maskQuery, presenting } from './deployment-response.ts';
@@ -187,7 +187,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,
-        body: noBody,
+        body: emptyBody,
         response: { 200: deploymentSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) },
       },
     },

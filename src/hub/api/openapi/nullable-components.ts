@@ -1,7 +1,7 @@
 import type { JsonSchema, OpenApiDocument } from './openapi-types.ts';
 
 /**
- * In OpenAPI 3.0, a reference cannot have `nullable` beside it, and `nullable` beside `allOf` does not admit null. Therefore a
+ * In OpenAPI 3.0, a reference cannot have `nullable` next to it, and `nullable` beside `allOf` does not admit null. Therefore a
  * component is nullable itself.
  */
 

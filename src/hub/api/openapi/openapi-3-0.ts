@@ -78,7 +78,7 @@ function convertKeywords(schema: JsonSchema): JsonSchema {
 
 const isNull = ({ type, const: value }: JsonSchema) => type === 'null' || value === null;
 
-/** 3.0 ignores `nullable` beside an enum without null. */
+/** 3.0 ignores `nullable` next to an enum without null. */
 function nullable(schema: JsonSchema): JsonSchema {
   const values = schema.enum;
   const withNull = values === undefined || values.includes(null) ? {} : { enum: [...values, null] };
@@ -96,7 +96,7 @@ function byType(types: readonly string[], rest: JsonSchema): JsonSchema {
   return types.includes('null') ? nullable(convertKeywords(schema)) : convertKeywords(schema);
 }
 
-/** A union with null. `nullable` needs a type beside it, so it belongs to an option. References: see `withNullableComponents`. */
+/** A union with null. `nullable` needs a type next to it, so it belongs to an option. References: see `withNullableComponents`. */
 function withoutNullOption(keyword: 'anyOf' | 'oneOf', options: readonly JsonSchema[], rest: JsonSchema) {
   const [first, ...others] = options.filter((option) => !isNull(option));
   if (first?.type === undefined)

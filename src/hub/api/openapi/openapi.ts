@@ -16,8 +16,7 @@ const TENANT_HEADER = {
   properties: {
     'X-Tenant-Id': {
       type: 'string',
-      // Not the format uuid: the values of headers are texts, and generators turn that format into another type.
-      pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
+      format: 'uuid',
       description:
         'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
     },

@@ -5,7 +5,7 @@ import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { etag, ifMatchHeader } from '../core/etag.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
-import { deploymentParams, noBody, noQuery } from '../core/query.ts';
+import { deploymentParams, emptyBody, noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { type RepeatKind, repeatRevision } from './redeploy.ts';
 import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
@@ -69,7 +69,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         headers,
         querystring: noQuery,
-        body: noBody,
+        body: emptyBody,
         response: answers,
       },
     },
@@ -94,7 +94,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           params: revisionParams,
           headers,
           querystring: noQuery,
-          body: noBody,
+          body: emptyBody,
           response: answers,
         },
       },

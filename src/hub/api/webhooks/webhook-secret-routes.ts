@@ -7,7 +7,7 @@ import { removeWebhookSecret, setWebhookSecret } from '../../store/builds/webhoo
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { noBody, noQuery } from '../core/query.ts';
+import { emptyBody, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -56,7 +56,7 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
           'Creates the secret that webhooks of the git host use for signatures. Only this response shows the secret. A former secret stays valid for 24 hours. To invalidate the former secret at once, delete it first.',
         params,
         querystring: noQuery,
-        body: noBody,
+        body: emptyBody,
         response: { 201: secretSchema, ...errorAnswers(404, 413, 415) },
       },
     },
