@@ -1,5 +1,5 @@
 /**
- * Writes the pages of docs/ that are made from data, the OpenAPI document, and the dashboard of Grafana.
+ * Generates the pages of docs/ that are derived from data, the OpenAPI document, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -20,7 +20,7 @@ const openApi = await openApiDocument();
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
-  // Does not run benchmarks: it compares the stored results with the current goals.
+  // Does not run benches. It compares the stored results with the current goals.
   [PAGE]: () => performancePage(pathOf(''), benches),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
@@ -40,7 +40,9 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   const names = Object.keys(PAGES).join(' and ');
   if (argument === '--help') {
-    console.log(`usage: npm run docs [-- --check]\nWrites ${names}; with --check only says which are stale.`);
+    console.log(
+      `usage: npm run docs [-- --check]\nWrites ${names}; with --check, only reports which are stale.`,
+    );
   } else if (argument === '--check') {
     const stale = stalePages();
     console.log(stale.length > 0 ? `stale: ${stale.join(', ')}: run npm run docs` : `${names}: ok`);

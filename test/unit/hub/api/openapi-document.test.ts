@@ -164,7 +164,7 @@ describe('named schemas', () => {
     for (const name of resources) {
       const page = document.components.schemas[`${name}Page`];
       expect(page?.properties?.['resources']?.items, name).toEqual({ $ref: `#/components/schemas/${name}` });
-      expect(page?.required, name).toEqual(['resources', 'offset']);
+      expect(page?.required, name).toEqual(expect.arrayContaining(['resources', 'offset']));
     }
   });
 
