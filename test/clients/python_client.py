@@ -21,6 +21,7 @@ from berth_client.models import (
     CreateDeploymentInputSource,
     Deployment,
     DeploymentStatus,
+    EmptyInputType0,
     Error,
     ResourceSpecInput,
     Revision,
@@ -95,7 +96,8 @@ assert [found.id for found in page.resources] == [created.id], page
 assert page.resources[0].secrets[0].value == "**********", page
 revisions = list_revisions.sync(created.id, client=client)
 assert [revision.number for revision in revisions.resources] == [2, 1], revisions
-repeated = redeploy_revision.sync(created.id, first.active_revision_id, client=client)
+# The client cannot leave out a body that may be null.
+repeated = redeploy_revision.sync(created.id, first.active_revision_id, client=client, body=EmptyInputType0())
 assert isinstance(repeated, Revision) and repeated.number == 3, repeated
 events = list_deployment_events.sync(created.id, client=client)
 assert events.resources[-1].actor.kind == "api_key", events
