@@ -1,5 +1,5 @@
 /**
- * Generates the pages of docs/ that are derived from data, and the Grafana dashboard.
+ * Generates the pages of docs/ that are derived from data, the OpenAPI document, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -13,12 +13,14 @@ import { cliDoc } from './cli-doc.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
+import { openApiDocument } from './openapi-document.ts';
 import { resourceSpecDoc } from './resource-spec-doc.ts';
 
 const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
 
 const benches = await loadBenches();
 const program = await buildProgram(null, processHost([]));
+const openApi = await openApiDocument();
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
@@ -29,6 +31,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
+  'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
 };
 
 /** Pages that are not up to date. */

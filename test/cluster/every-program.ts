@@ -1,4 +1,5 @@
-/** All programs that tests need and that are built with Go or unpacked from packages. */
+/** All programs that tests need and that are built with Go, unpacked from packages or installed. */
+import { resolveGenerators } from '../clients/generators.ts';
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
@@ -20,4 +21,5 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveKubeStateMetrics(options);
   await monitoringCrds(options.env);
   await resolveRunc(options);
+  await resolveGenerators(options);
 }

@@ -19,12 +19,12 @@ const eventSchema = z
         id: z.string().nullable().describe('Id of the API key or listener.'),
         name: z.string().nullable().describe('Its name.'),
       })
-      .describe('The actor.'),
+      .meta({ id: 'EventActor', description: 'The actor.' }),
     reason: z.string().describe('Type of the event, one of a fixed list.'),
     message: z.string().describe('Message of the event.'),
     details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
-  .describe('An event.');
+  .meta({ id: 'Event', description: 'An event.' });
 
 export const eventListSchema = z
   .object({
@@ -37,19 +37,24 @@ export const eventListSchema = z
         'To get the next page, also when new events are stored, pass this value in the next request. null: no older event matches.',
       ),
   })
-  .describe('A page of events.');
+  .meta({ id: 'EventPage', description: 'A page of events.' });
 
 const cursorSchema = z
   .string()
   .describe('To continue after this line, pass this value in the next request with `follow`.');
 
 /** A line of a stream. */
-export const eventLineSchema = z.union([
-  eventSchema
-    .extend({ cursor: cursorSchema })
-    .describe('An event of a stream, with the cursor that continues the stream after it.'),
-  streamEndSchema.extend({ cursor: cursorSchema.optional() }).describe('The end of a stream.'),
-]);
+export const eventLineSchema = z
+  .union([
+    eventSchema.extend({ cursor: cursorSchema }).meta({
+      id: 'StreamedEvent',
+      description: 'An event of a stream, with the cursor that continues the stream after it.',
+    }),
+    streamEndSchema
+      .extend({ cursor: cursorSchema.optional() })
+      .meta({ id: 'EventStreamEnd', description: 'The end of a stream.' }),
+  ])
+  .meta({ id: 'EventStreamItem', description: 'One line of the stream.' });
 
 /** An event in a response. */
 export function presentEvent(event: EventRecord): z.infer<typeof eventSchema> {
