@@ -7,7 +7,7 @@ import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
-import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { isReservedEnvName } from './reserved.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
@@ -16,7 +16,8 @@ import { deploymentTypeSchema, sourceSchema } from './source.ts';
 const MAX_COMMAND = 4096;
 const MAX_PATH = 1024;
 const MAX_REF = 255;
-const MAX_SECRETS = 1000;
+/** Maximum number of secrets. */
+export const MAX_SECRETS = 1000;
 /**
  * Maximum size of a secret. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`.
  */
@@ -87,7 +88,7 @@ const revisionConfigShape = {
 };
 
 /** repo_commit_sha, which only the server sets. Clients can send null. */
-const createRevisionConfigSchema = z
+export const createRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
     repo_commit_sha: z
@@ -97,7 +98,7 @@ const createRevisionConfigSchema = z
   })
   .describe('Configuration whose change creates a new revision.');
 
-const patchRevisionConfigSchema = z
+export const patchRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
     repo_commit_sha: z
@@ -136,32 +137,43 @@ const secretValueSchema = z
   .refine((value) => !value.includes('\u0000'), 'must not contain NUL')
   .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
+/** A secret of both bodies. */
+export const secretBodySchema = z
+  .strictObject({
+    name: secretNameSchema.describe('Name of the environment variable.'),
+    value: secretValueSchema.describe(
+      'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
+    ),
+  })
+  .describe('An environment variable of the app container.');
+
+/** Why a list of secrets is too large; null: it is not. */
+export function secretBytesProblem(secrets: readonly Secret[]): string | null {
+  const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
+  return total > MAX_SECRETS_BYTES ? `must not be larger than ${MAX_SECRETS_BYTES} bytes together` : null;
+}
+
 /** The complete list of secrets. */
 export const secretsBodySchema = z
-  .array(
-    z
-      .strictObject({
-        name: secretNameSchema.describe('Name of the environment variable.'),
-        value: secretValueSchema.describe(
-          'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
-        ),
-      })
-      .describe('An environment variable of the app container.'),
-  )
+  .array(secretBodySchema)
   .max(MAX_SECRETS)
   .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx))
   .superRefine((secrets, ctx) => {
-    const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
-    if (total > MAX_SECRETS_BYTES) {
-      ctx.addIssue({
-        code: 'custom',
-        message: `must not be larger than ${MAX_SECRETS_BYTES} bytes together`,
-      });
-    }
+    const message = secretBytesProblem(secrets);
+    if (message !== null) ctx.addIssue({ code: 'custom', message });
   })
   .describe(
     'The complete list of secrets. Each secret becomes an environment variable of the app container.',
   );
+
+/** Names that clients and proxies resolve as parts of a path, so that they cannot stand in a URL. */
+const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
+
+/** The name of a deployment, which is also part of the path of a PUT. */
+export const deploymentNameSchema = nameSchema.refine(
+  (name) => !DOT_SEGMENTS.has(name),
+  "must not be '.' or '..', because these names cannot be part of a URL",
+);
 
 /**
  * Body of `POST /v2/deployments`. null has the same meaning as an absent field, also for fields that the source does
@@ -169,7 +181,7 @@ export const secretsBodySchema = z
  */
 export const createBodySchema = z
   .strictObject({
-    name: nameSchema.describe(
+    name: deploymentNameSchema.describe(
       `Name of the deployment, unique among the deployments of the tenant. 1 to 128 printable, visible characters. ` +
         `${NAME_FORM} The name cannot be changed.`,
     ),

@@ -121,6 +121,17 @@ export const changedDeploymentSchema = deploymentSchema
   .extend({ effects: effectsField.effects.optional() })
   .describe('The changed deployment. effects is present only if the change restarts data services.');
 
+/** Response to a change of single secrets. It has no values, so that a key without secrets:read can change secrets. */
+export const changedSecretsSchema = z
+  .object({
+    id: uuidSchema.describe('Id of the deployment, a UUID.'),
+    names: z.array(z.string()).describe('Names of all secrets of the deployment.'),
+    generation: deploymentSchema.shape.generation,
+    latest_revision_id: deploymentSchema.shape.latest_revision_id,
+    effects: effectsField.effects.optional(),
+  })
+  .describe('The secrets after the change. effects is present only if the change restarts data services.');
+
 export const deploymentListSchema = z
   .object({
     resources: z.array(deploymentSchema).describe('Newest first.'),
@@ -151,7 +162,34 @@ const dryRunFields = {
     ),
 };
 
+const fieldChangeSchema = z
+  .object({
+    field: z
+      .string()
+      .describe(
+        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field. A secret is secrets.NAME.',
+      ),
+    before: z
+      .unknown()
+      .describe('Value before the request. null: not set. The value of a secret is the mask (**********).'),
+    after: z
+      .unknown()
+      .describe('Value after the request. null: not set. The value of a secret is the mask (**********).'),
+  })
+  .describe('A changed field.');
+
+const changesField = {
+  changes: z
+    .array(fieldChangeSchema)
+    .describe(
+      'The fields that the request would change. Empty: the request would change nothing. A new deployment has the changes name and source.',
+    ),
+};
+
 export const dryRunSchema = deploymentSchema
-  .extend({ ...dryRunFields, ...effectsField })
+  .extend({ ...dryRunFields, ...effectsField, ...changesField })
   .describe('The resulting deployment and the effects of the request. A dry run stores nothing.');
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;
+
+/** The part of a dry run that a deployment does not have. */
+export type Outlook = Omit<DryRunAnswer, keyof ShownDeployment>;

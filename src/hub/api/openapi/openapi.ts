@@ -2,11 +2,13 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import { applyBodySchema } from '../../../domain/deployment/apply.ts';
 import {
   createBodySchema,
   patchBodySchema,
   sourceConfigBodySchema,
 } from '../../../domain/deployment/deployment-bodies.ts';
+import { changeSecretsBodySchema } from '../../../domain/deployment/secret-changes.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import { containerSchema } from '../../../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
@@ -15,6 +17,7 @@ import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.
 import type { ApiDeps } from '../core/deps.ts';
 import {
   changedDeploymentSchema,
+  changedSecretsSchema,
   deploymentSchema,
   dryRunSchema,
   shownResourceSpecSchema,
@@ -33,6 +36,9 @@ const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   DeploymentDryRun: dryRunSchema,
   CreateDeployment: createBodySchema,
   PatchDeployment: patchBodySchema,
+  ApplyDeployment: applyBodySchema,
+  ChangeDeploymentSecrets: changeSecretsBodySchema,
+  ChangedSecrets: changedSecretsSchema,
   SourceConfig: sourceConfigBodySchema,
   ResourceSpec: resourceSpecSchema,
   ShownResourceSpec: shownResourceSpecSchema,
@@ -139,6 +145,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
+  'if-none-match': 'If-None-Match',
   'x-github-event': 'X-GitHub-Event',
   'x-github-delivery': 'X-GitHub-Delivery',
   'x-hub-signature-256': 'X-Hub-Signature-256',
