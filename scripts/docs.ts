@@ -1,5 +1,5 @@
 /**
- * Writes the pages of docs/ that are made from data, and the dashboard of Grafana.
+ * Writes the pages of docs/ that are made from data, the OpenAPI document, and the dashboard of Grafana.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -10,11 +10,13 @@ import { loadBenches } from './bench.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
+import { openApiDocument } from './openapi-document.ts';
 import { resourceSpecDoc } from './resource-spec-doc.ts';
 
 const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
 
 const benches = await loadBenches();
+const openApi = await openApiDocument();
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
@@ -24,6 +26,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
+  'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
 };
 
 /** Pages that are not up to date. */

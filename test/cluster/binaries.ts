@@ -164,12 +164,17 @@ export async function resolveGroup<Name extends string>(
     });
   const missing = locate();
   if (missing.length === 0) return found;
-  const go = locateBinary('go', [...pathFolders(env), ...(options.goFolders ?? ['/usr/local/go/bin'])]);
+  const go = resolveGo(options);
   if (!go) throw new BinariesMissingError(advice(missing));
   await buildWithGo({ go, group, names: missing, cacheDir, env, log });
   const still = locate();
   if (still.length > 0) throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheDir}`);
   return found;
+}
+
+/** Path of the go command; undefined: Go is not installed. */
+export function resolveGo({ env = process.env, goFolders }: ResolveOptions): string | undefined {
+  return locateBinary('go', [...pathFolders(env), ...(goFolders ?? ['/usr/local/go/bin'])]);
 }
 
 function pathFolders(env: NodeJS.ProcessEnv): string[] {

@@ -1,4 +1,5 @@
-/** Every program that some test needs and that is built with Go or unpacked: for runs of all tests. */
+/** Every program that some test needs and that is built with Go, unpacked or installed: for runs of all tests. */
+import { resolveGenerators } from '../clients/generators.ts';
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
@@ -20,4 +21,5 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveKubeStateMetrics(options);
   await monitoringCrds(options.env);
   await resolveRunc(options);
+  await resolveGenerators(options);
 }

@@ -104,7 +104,7 @@ const explain: Command = async (context, deployment, word) => {
   return undefined;
 };
 
-type BuildLogPage = AnswerOf<'getBuildLog'>;
+type BuildLogPage = AnswerOf<'getBuildLogs'>;
 type BuildLogLine = BuildLogPage['resources'][number];
 
 async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {

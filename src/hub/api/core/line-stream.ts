@@ -13,7 +13,10 @@ export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
   .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
-  .describe('The end of a stream. If a stream ends without this object, the stream was interrupted.');
+  .meta({
+    id: 'StreamEnd',
+    description: 'The end of a stream. If a stream ends without this object, the stream was interrupted.',
+  });
 
 /** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;

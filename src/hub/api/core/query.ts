@@ -80,6 +80,32 @@ export const pageOnly = z.strictObject(pageQuery);
 /** The schema of routes without query parameters. */
 export const noQuery = z.strictObject({});
 
+/**
+ * A page of a list.
+ * @param id name of the schema in the OpenAPI document
+ * @param order of the resources
+ */
+export function pageSchema<Item extends z.ZodType>(
+  id: string,
+  item: Item,
+  description: string,
+  order = 'Newest first.',
+) {
+  return z
+    .object({
+      resources: z.array(item).describe(order),
+      offset: z.int().describe('To get the next page, pass this value in the next request.'),
+    })
+    .meta({ id, description });
+}
+
+/** The schema of the body of routes that need none. */
+export const noBody = z
+  .strictObject({})
+  .meta({ id: 'Empty', description: 'An empty object.' })
+  .nullish()
+  .describe('No body, or an empty object.');
+
 /** The offset of the next page. */
 export function nextOffset(page: { offset: number }, resources: readonly unknown[]): number {
   return page.offset + resources.length;

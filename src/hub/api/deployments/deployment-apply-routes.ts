@@ -11,7 +11,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { applyDeployment } from './deployment-apply.ts';
 import { presentDeployment } from './deployment-present.ts';
 import { presenting, writeQuery } from './deployment-response.ts';
-import { changedDeploymentSchema, deploymentSchema, dryRunSchema } from './deployment-schema.ts';
+import { deploymentSchema, updatedDeploymentSchema } from './deployment-schema.ts';
 
 const params = z.strictObject({
   name: deploymentNameSchema.describe('Name of the deployment, percent-encoded.'),
@@ -32,7 +32,6 @@ export function deploymentApplyRoutes(app: FastifyInstance, deps: ApiDeps): void
     {
       config: { access: { scopes: ['deployments:write'] }, answerHeaders: ['ETag', 'Location'] },
       schema: {
-        operationId: 'applyDeployment',
         tags: ['deployments'],
         summary: 'Create or change a deployment by name',
         description:
@@ -46,11 +45,7 @@ export function deploymentApplyRoutes(app: FastifyInstance, deps: ApiDeps): void
         body: applyBodySchema,
         response: {
           201: deploymentSchema,
-          200: z
-            .union([changedDeploymentSchema, dryRunSchema])
-            .describe(
-              'The deployment, changed or unchanged. With dry_run, the response also contains the effects of the request.',
-            ),
+          200: updatedDeploymentSchema,
           ...errorAnswers(400, 409, 412, 413, 415),
         },
       },

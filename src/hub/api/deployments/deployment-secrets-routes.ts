@@ -88,7 +88,6 @@ export function deploymentSecretsRoutes(app: FastifyInstance, deps: ApiDeps): vo
     {
       config: { access: { scopes: ['deployments:write'] }, answerHeaders: ['ETag'] },
       schema: {
-        operationId: 'changeDeploymentSecrets',
         tags: ['deployments'],
         summary: 'Change secrets of a deployment',
         description:

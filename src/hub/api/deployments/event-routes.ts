@@ -8,7 +8,7 @@ import { findDeployment } from '../../store/deployments/deployments.ts';
 import { callerOf, tenantMissing, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { deploymentParams, nextOffset, pageOnly } from '../core/query.ts';
+import { deploymentParams, nextOffset, pageOnly, pageSchema } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { timeSchema } from './deployment-schema.ts';
 
@@ -27,19 +27,14 @@ const eventSchema = z
         id: z.string().nullable().describe('Id of the API key or listener.'),
         name: z.string().nullable().describe('Its name.'),
       })
-      .describe('The actor.'),
+      .meta({ id: 'EventActor', description: 'The actor.' }),
     reason: z.string().describe('Type of the event, one of a fixed list.'),
     message: z.string().describe('Message of the event.'),
     details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
-  .describe('An event.');
+  .meta({ id: 'Event', description: 'An event.' });
 
-const eventListSchema = z
-  .object({
-    resources: z.array(eventSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of events.');
+const eventListSchema = pageSchema('EventPage', eventSchema, 'A page of events.');
 
 function present(event: EventRecord): z.infer<typeof eventSchema> {
   return {

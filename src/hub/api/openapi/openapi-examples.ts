@@ -69,7 +69,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.4.0' },
     secrets: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
   },
-  PatchDeploymentInput: {
+  UpdateDeploymentInput: {
     source_config: { resource_spec: { max_scale: 5 } },
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.5.0' },
   },
@@ -110,6 +110,7 @@ interface Making {
 }
 
 function allows(schema: JsonSchema, value: unknown): boolean {
+  if (schema.const !== undefined) return schema.const === value;
   if (schema.enum !== undefined) return schema.enum.includes(value);
   if (schema.anyOf !== undefined) return schema.anyOf.some((option) => allows(option, value));
   const kinds = [schema.type ?? []].flat();
@@ -197,7 +198,7 @@ function parameter(given: Parameter, making: Making): Parameter {
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** An optional body can be null, but the example of an optional body is not null. */
+/** An optional body can be null as well. The document omits that, because it would turn the body into a union. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
@@ -206,7 +207,7 @@ function bodyOf(operation: string, { content, ...body }: RequestBody, making: Ma
   if (schema === undefined || there === undefined || !schema.anyOf?.some(isNull))
     return { ...body, content: media(content, making) };
   const example = sample(there, '', making);
-  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
+  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema: there, example } } };
 }
 
 /** The document of a hosting mode with examples of all request bodies, required parameters and responses. */
