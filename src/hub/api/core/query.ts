@@ -102,9 +102,9 @@ export function pageSchema<Item extends z.ZodType>(
 /** The schema of the body of routes that need none. */
 export const noBody = z
   .strictObject({})
-  .meta({ id: 'Empty', description: 'An empty object.' })
-  .nullish()
-  .describe('No body, or an empty object.');
+  .nullable()
+  .meta({ id: 'Empty', description: 'An empty object, or null.' })
+  .optional();
 
 /** The offset of the next page. */
 export function nextOffset(page: { offset: number }, resources: readonly unknown[]): number {

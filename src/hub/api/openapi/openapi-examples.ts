@@ -198,16 +198,20 @@ function parameter(given: Parameter, making: Making): Parameter {
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** An optional body can be null as well. The document omits that, because it would turn the body into a union. */
+/** The schema, or the component that it refers to. */
+const resolved = (schema: JsonSchema | undefined, { schemas }: Making) =>
+  schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(COMPONENT.length)];
+
+/** A body that can be null is optional. Its example is not null. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
   const schema = content[JSON_TYPE]?.schema;
-  const there = schema?.anyOf?.find((option) => !isNull(option));
-  if (schema === undefined || there === undefined || !schema.anyOf?.some(isNull))
-    return { ...body, content: media(content, making) };
+  const options = resolved(schema, making)?.anyOf ?? [];
+  const there = options.find((option) => !isNull(option));
+  if (there === undefined || !options.some(isNull)) return { ...body, content: media(content, making) };
   const example = sample(there, '', making);
-  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema: there, example } } };
+  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
 }
 
 /** The document of a hosting mode with examples of all request bodies, required parameters and responses. */
