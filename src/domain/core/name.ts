@@ -3,7 +3,8 @@ import { line } from '../kubernetes/text.ts';
 
 /** Unique names that people choose. The rules ensure that names that look equal are equal. */
 
-const MAX_NAME = 128;
+/** Maximum length of a name in normal form, in code points. */
+export const MAX_NAME = 128;
 
 /**
  * Control characters, line separators, bidirectional controls, and invisible characters (zero-width spaces, soft hyphens,

@@ -7,7 +7,7 @@ import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
-import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { isReservedEnvName } from './reserved.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
@@ -16,7 +16,8 @@ import { deploymentTypeSchema, sourceSchema } from './source.ts';
 const MAX_COMMAND = 4096;
 const MAX_PATH = 1024;
 const MAX_REF = 255;
-const MAX_SECRETS = 1000;
+/** Maximum number of secrets. */
+export const MAX_SECRETS = 1000;
 /**
  * Maximum size of a secret. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`.
  */
@@ -146,23 +147,33 @@ export const secretBodySchema = z
   })
   .describe('An environment variable of the app container.');
 
+/** Why a list of secrets is too large; null: it is not. */
+export function secretBytesProblem(secrets: readonly Secret[]): string | null {
+  const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
+  return total > MAX_SECRETS_BYTES ? `must not be larger than ${MAX_SECRETS_BYTES} bytes together` : null;
+}
+
 /** The complete list of secrets. */
 export const secretsBodySchema = z
   .array(secretBodySchema)
   .max(MAX_SECRETS)
   .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx))
   .superRefine((secrets, ctx) => {
-    const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
-    if (total > MAX_SECRETS_BYTES) {
-      ctx.addIssue({
-        code: 'custom',
-        message: `must not be larger than ${MAX_SECRETS_BYTES} bytes together`,
-      });
-    }
+    const message = secretBytesProblem(secrets);
+    if (message !== null) ctx.addIssue({ code: 'custom', message });
   })
   .describe(
     'The complete list of secrets. Each secret becomes an environment variable of the app container.',
   );
+
+/** Names that clients and proxies resolve as parts of a path, so that they cannot stand in a URL. */
+const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
+
+/** The name of a deployment, which is also part of the path of a PUT. */
+export const deploymentNameSchema = nameSchema.refine(
+  (name) => !DOT_SEGMENTS.has(name),
+  "must not be '.' or '..', because these names cannot be part of a URL",
+);
 
 /**
  * Body of `POST /v2/deployments`. null has the same meaning as an absent field, also for fields that the source does
@@ -170,7 +181,7 @@ export const secretsBodySchema = z
  */
 export const createBodySchema = z
   .strictObject({
-    name: nameSchema.describe(
+    name: deploymentNameSchema.describe(
       `Name of the deployment, unique among the deployments of the tenant. 1 to 128 printable, visible characters. ` +
         `${NAME_FORM} The name cannot be changed.`,
     ),

@@ -1,20 +1,16 @@
 import type { BodyIssue } from '../core/body-issue.ts';
-import { isObject } from '../core/is-object.ts';
-import { sameSecrets, unmaskSecrets } from '../redaction/secret-list.ts';
+import { sameJson } from '../core/same-json.ts';
+import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
+import { type Configs, configChanges, type FieldChange, secretChanges } from './field-changes.ts';
 import type { Source } from './source.ts';
 
 /**
  * Applies a PATCH to a deployment. Pure. Rules across fields are checked separately on `next` (source-rules.ts, spec-rules.ts,
  * policy-rules.ts).
  */
-
-export interface Configs {
-  readonly sourceConfig: SourceConfig;
-  readonly sourceRevisionConfig: SourceRevisionConfig;
-}
 
 /** The parts of a deployment that a PATCH needs. */
 export interface PatchTarget extends Configs {
@@ -34,23 +30,14 @@ export interface Patched {
   readonly asked: Configs;
   /** Paths of changed fields, without values: `source_config.resource_spec.cpu`. Empty: no write is needed. */
   readonly changed: readonly string[];
+  /** The changed fields with their values. Secrets are masked. */
+  readonly changes: readonly FieldChange[];
   /** Whether the change creates a new revision. */
   readonly newRevision: boolean;
   /** Changes of values that only the server sets, which result in a 422. */
   readonly shapeIssues: readonly BodyIssue[];
   /** Changed immutable fields, cleared required fields, and masks of unknown secrets, which result in a 400. */
   readonly issues: readonly BodyIssue[];
-}
-
-/** JSON equality, independent of key order. undefined equals absent. */
-export function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
-  }
-  if (!isObject(left) || !isObject(right)) return false;
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameJson(left[key], right[key]));
 }
 
 /**
@@ -141,27 +128,6 @@ function asked<T extends object>(sent: Partial<T>, stored: T): T {
   ) as T;
 }
 
-function differing(before: object, after: object, prefix: string): string[] {
-  const old: Record<string, unknown> = { ...before };
-  const fresh: Record<string, unknown> = { ...after };
-  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
-    .filter((field) => !sameJson(old[field], fresh[field]))
-    .map((field) => `${prefix}.${field}`);
-}
-
-function changedPaths(target: PatchTarget, next: Patched['next']): string[] {
-  const { resource_spec: specBefore, ...configBefore } = target.sourceConfig;
-  const { resource_spec: specAfter, ...configAfter } = next.sourceConfig;
-  const spec = differing(specBefore ?? {}, specAfter ?? {}, 'source_config.resource_spec');
-  const presence = (specBefore === null) !== (specAfter === null) && spec.length === 0;
-  return [
-    ...differing(configBefore, configAfter, 'source_config'),
-    ...(presence ? ['source_config.resource_spec'] : spec),
-    ...differing(target.sourceRevisionConfig, next.sourceRevisionConfig, 'source_revision_config'),
-    ...(sameSecrets(target.secrets, next.secrets) ? [] : ['secrets']),
-  ];
-}
-
 function commitIssues(target: PatchTarget, sent: RevisionBody): BodyIssue[] {
   const { repo_commit_sha: sha } = sent;
   if (sha == null || sha === target.sourceRevisionConfig.repo_commit_sha) return [];
@@ -204,7 +170,9 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
     sourceRevisionConfig: mergeRevisionConfig(target, revisionConfig),
     secrets: unmasked.secrets,
   };
-  const changed = changedPaths(target, next);
+  const configs = configChanges(target, next);
+  const secrets = secretChanges(target.secrets, next.secrets);
+  const changed = [...configs.map(({ field }) => field), ...(secrets.length === 0 ? [] : ['secrets'])];
   const revises = changed.some((path) => path === 'secrets' || path.startsWith('source_revision_config.'));
   return {
     next,
@@ -213,6 +181,7 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
       sourceRevisionConfig: asked(revisionConfig, target.sourceRevisionConfig),
     },
     changed,
+    changes: [...configs, ...secrets],
     newRevision: revises && canHaveRevision(target.source, next.sourceRevisionConfig),
     shapeIssues: commitIssues(target, revisionConfig),
     issues: [

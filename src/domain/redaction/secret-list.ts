@@ -12,13 +12,6 @@ export function maskSecrets(secrets: readonly Secret[]): Secret[] {
   return secrets.map(({ name }) => ({ name, value: SECRET_MASK }));
 }
 
-/** Whether two lists define the same environment, independent of order. */
-export function sameSecrets(left: readonly Secret[], right: readonly Secret[]): boolean {
-  if (left.length !== right.length) return false;
-  const values = new Map(left.map(({ name, value }) => [name, value]));
-  return right.every(({ name, value }) => values.get(name) === value);
-}
-
 /** Replaces masks in a sent list by the stored values. A mask for an unknown name is an issue. */
 export function unmaskSecrets(
   stored: readonly Secret[],

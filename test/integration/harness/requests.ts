@@ -59,6 +59,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   const internal = await create(client, { source: 'internal_image', source_revision_config: {} });
   const ids: Ids = {
     tenant_id: client.tenantId,
+    name: uniqueName(),
     external_image: deployment.id,
     internal_image: internal.id,
     deployment_id: deployment.id,
@@ -80,7 +81,12 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
 /** Requests that cannot be guessed from the route's schemas. */
 const REQUESTS: Readonly<Record<string, (ids: Ids) => { body?: unknown; query?: string }>> = {
   'POST /v2/deployments': () => ({ body: createBody() }),
+  'PUT /v2/deployments/by-name/:name': () => {
+    const { name: _, ...body } = createBody();
+    return { body };
+  },
   'PATCH /v2/deployments/:deployment_id': () => ({ body: { secrets: [] } }),
+  'PATCH /v2/deployments/:deployment_id/secrets': () => ({ body: { unset: ['A'] } }),
   'DELETE /v2/deployments': (ids) => ({ query: `?deployment_ids=${ids['deployment_id']}` }),
   'PUT /v2/deployments/:deployment_id/tag-values': (ids) => ({
     body: { tag_value_ids: [ids['tag_value_id']].filter((id) => id !== undefined) },

@@ -41,23 +41,27 @@ describe.each(HOSTING_MODES)('the API in %s mode', (hosting: HostingMode) => {
     return { ...common, ...row.body(client) };
   };
 
+  const applied = ({ name, ...body }: ReturnType<typeof whole>) =>
+    client.call<Deployment & { detail: Issue[] }>('PUT', `/v2/deployments/by-name/${name}`, body);
+
   test.each(rows.map((row) => [row.row, row.what, row[hosting], row] as const))(
-    'checks %s: %s, with the result %j',
+    'checks %s: %s, with the result %j, also in a PUT by name',
     async (_row, _what, expected, row) => {
       const before = await api.rowCounts();
-      const answer = await client.call<Deployment & { detail: Issue[] }>(
-        'POST',
-        '/v2/deployments',
-        whole(row),
-      );
+      const body = whole(row);
+      const answer = await client.call<Deployment & { detail: Issue[] }>('POST', '/v2/deployments', body);
+      const again = await applied(body);
       if (expected === 'allowed') {
         expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+        expect(again, JSON.stringify(again.body)).toMatchObject({ status: 200, body: { generation: 1 } });
         return;
       }
       const [status, ...path] = expected;
-      expect(answer.status, JSON.stringify(answer.body)).toBe(status);
-      const places = answer.body.detail.map(({ loc }) => JSON.stringify(loc));
-      expect(places, JSON.stringify(answer.body.detail)).toContain(JSON.stringify(['body', ...path]));
+      for (const { status: given, body: refused } of [answer, again]) {
+        expect(given, JSON.stringify(refused)).toBe(status);
+        const places = refused.detail.map(({ loc }) => JSON.stringify(loc));
+        expect(places, JSON.stringify(refused.detail)).toContain(JSON.stringify(['body', ...path]));
+      }
       expect(await api.rowCounts()).toEqual(before);
     },
   );
@@ -77,7 +81,7 @@ describe.each(HOSTING_MODES)('the API in %s mode', (hosting: HostingMode) => {
     expect((await other.call('POST', '/v2/deployments', body())).status).toBe(409);
   });
 
-  test('rejects in a PATCH of source_config what it rejects in a POST', async () => {
+  test('rejects in a PATCH, and in a PUT of an existing deployment, what it rejects in a POST', async () => {
     const { body: existing } = await client.call<Deployment>(
       'POST',
       '/v2/deployments',
@@ -92,13 +96,16 @@ describe.each(HOSTING_MODES)('the API in %s mode', (hosting: HostingMode) => {
       if ((source_config as { deployment_type?: string } | undefined)?.deployment_type !== undefined)
         continue;
       const [status, ...path] = expected;
-      const answer = await client.call<{ detail: Issue[] }>('PATCH', `/v2/deployments/${existing.id}`, {
+      const patched = await client.call<{ detail: Issue[] }>('PATCH', `/v2/deployments/${existing.id}`, {
         ...(source_config === undefined ? {} : { source_config }),
         ...(secrets === undefined ? {} : { secrets }),
       });
-      expect(answer.status, `${row.row}: ${row.what}`).toBe(status);
-      const places = answer.body.detail.map(({ loc }) => JSON.stringify(loc));
-      expect(places, `${row.row}: ${row.what}`).toContain(JSON.stringify(['body', ...path]));
+      const put = await applied({ ...whole(row), name: existing.name });
+      for (const answer of [patched, put]) {
+        expect(answer.status, `${row.row}: ${row.what}`).toBe(status);
+        const places = answer.body.detail.map(({ loc }) => JSON.stringify(loc));
+        expect(places, `${row.row}: ${row.what}`).toContain(JSON.stringify(['body', ...path]));
+      }
     }
     const after = await client.call<Deployment>('GET', `/v2/deployments/${existing.id}`);
     expect(after.body.generation).toBe(1);

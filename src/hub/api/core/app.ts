@@ -1,11 +1,14 @@
 import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../../../domain/core/logger.ts';
+import { MAX_NAME } from '../../../domain/core/name.ts';
 import { buildLogRoutes } from '../builds/build-log-routes.ts';
 import { pushTokenRoutes } from '../builds/push-token-routes.ts';
 import { registryTokenRoutes } from '../builds/registry-token-routes.ts';
+import { deploymentApplyRoutes } from '../deployments/deployment-apply-routes.ts';
 import { deploymentDeletionRoutes } from '../deployments/deployment-deletion-routes.ts';
 import { deploymentRoutes } from '../deployments/deployment-routes.ts';
+import { deploymentSecretsRoutes } from '../deployments/deployment-secrets-routes.ts';
 import { eventRoutes } from '../events/event-routes.ts';
 import { integrationRoutes } from '../integrations/integration-routes.ts';
 import { listenerChangeRoutes } from '../listeners/listener-change-routes.ts';
@@ -54,6 +57,12 @@ const REQUEST_TIMEOUT_MS = 30_000;
  * deadline.
  */
 const LATE_CHECK_MS = 1_000;
+
+/**
+ * Maximum length of a parameter of a path. A name can be a parameter. Each of its characters has up to 4 bytes in UTF-8, and
+ * each byte has up to 3 characters in the URL. A decomposed spelling has up to 3 times the length.
+ */
+const MAX_PARAM_LENGTH = MAX_NAME * 4 * 3 * 3;
 
 /**
  * Node's options for late requests. Node uses the larger of headersTimeout (60 s by default) and requestTimeout as the
@@ -159,6 +168,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
     trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
     requestTimeout: requestTimeoutMs,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     genReqId: requestId,
     requestIdHeader: false,
     logger: false,
@@ -190,6 +200,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.register(async (scoped) => {
     healthRoutes(scoped, deps);
     deploymentRoutes(scoped, deps);
+    deploymentApplyRoutes(scoped, deps);
+    deploymentSecretsRoutes(scoped, deps);
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
     redeployRoutes(scoped, deps);

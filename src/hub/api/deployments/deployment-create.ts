@@ -7,6 +7,7 @@ import {
   toSourceConfig,
   toSourceRevisionConfig,
 } from '../../../domain/deployment/deployment-bodies.ts';
+import { creationChanges } from '../../../domain/deployment/field-changes.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
@@ -38,7 +39,7 @@ import {
   rolledBack,
   serverUrl,
 } from './deployment-rules.ts';
-import type { DryRunAnswer } from './deployment-schema.ts';
+import type { Outlook } from './deployment-schema.ts';
 
 /** `POST /v2/deployments`: validates, then writes everything in one transaction. */
 
@@ -59,15 +60,16 @@ export interface Created {
    */
   readonly secrets?: readonly Secret[];
   /** Present only for a dry run. */
-  readonly manifests: DryRunAnswer['manifests'];
+  readonly outlook: Outlook | null;
 }
 
 type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
+type Drafted = Pick<CreateRequest, 'tenantId' | 'body' | 'actor'>;
 
 const OPERATION = 'POST /v2/deployments';
 
 /** @throws ApiError 422, 400 with all violated rules */
-function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: string): Draft {
+function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): Draft {
   checkRepositoryHost(deps, body.source_config.repo_url);
   const name = appName(body.name, id);
   const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
@@ -120,17 +122,12 @@ async function madeBefore(
   return made;
 }
 
-async function write(
+async function insert(
   deps: ApiDeps,
   transaction: Transaction,
-  request: CreateRequest,
-  id: string,
-  decided: Draft | null,
+  { tenantId, dryRun }: Pick<CreateRequest, 'tenantId' | 'dryRun'>,
+  draft: Draft,
 ): Promise<Created> {
-  const { tenantId, dryRun } = request;
-  const made = dryRun ? null : await madeBefore(deps, transaction, request, id);
-  if (made !== null) return { record: made, manifests: null };
-  const draft = decided ?? decide(deps, request, id);
   await checkIntegration(transaction, tenantId, draft.sourceConfig);
   await checkTracingProject(deps, transaction, tenantId, draft.name);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
@@ -139,14 +136,46 @@ async function write(
   const usage = await checkQuota(deps, transaction, tenantId, asked);
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
-  const created = { record, secrets: draft.secrets, manifests: null };
+  const created = { record, secrets: draft.secrets, outlook: null };
   // Most deployments use no feature that depends on the cluster, so their resource is not rendered.
   if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
   const revision = draft.revision === null ? null : renderedRevision(record, draft.revision, 1);
   const resource = customResourceOf(deps, record, revision, names);
   const rendering = listenerRendering(listener);
   checkClusterSupport(resource, rendering);
-  return dryRun ? { ...created, manifests: manifestsOf(resource, rendering) } : created;
+  if (!dryRun) return created;
+  const outlook = {
+    manifests: manifestsOf(resource, rendering),
+    new_revision: revision !== null,
+    builds: revision !== null && record.source === 'git_host',
+    pods_roll: false,
+    effects: [],
+    changes: creationChanges(draft),
+  };
+  return { ...created, outlook };
+}
+
+/**
+ * Creates a deployment in a transaction of the caller.
+ * @throws ApiError 422, 400; UniqueViolation (see `conflict`)
+ */
+export const createIn = (
+  deps: ApiDeps,
+  transaction: Transaction,
+  request: Omit<CreateRequest, 'idempotencyKey'>,
+  id: string,
+): Promise<Created> => insert(deps, transaction, request, decide(deps, request, id));
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  request: CreateRequest,
+  id: string,
+  decided: Draft | null,
+): Promise<Created> {
+  const made = request.dryRun ? null : await madeBefore(deps, transaction, request, id);
+  if (made !== null) return { record: made, outlook: null };
+  return insert(deps, transaction, request, decided ?? decide(deps, request, id));
 }
 
 /**

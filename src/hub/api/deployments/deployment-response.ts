@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { callerOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
@@ -11,6 +12,14 @@ export const maskQuery = {
     .default(false)
     .describe('true: mask the values of secrets, even for keys with the scope secrets:read.'),
 };
+
+/** The query of a request that writes a deployment. */
+export const writeQuery = z.strictObject({
+  dry_run: booleanQuery
+    .default(false)
+    .describe('true: validate the request and return the result with status 200, without storing anything.'),
+  ...maskQuery,
+});
 
 /** How deployments are presented to the caller. */
 export function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {

@@ -22,7 +22,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { createDeployment } from './deployment-create.ts';
 import { patchDeployment } from './deployment-patch.ts';
 import { presentDeployment } from './deployment-present.ts';
-import { maskQuery, presenting } from './deployment-response.ts';
+import { maskQuery, presenting, writeQuery } from './deployment-response.ts';
 import {
   deploymentListSchema,
   deploymentSchema,
@@ -33,13 +33,6 @@ import {
 const READ = { scopes: ['deployments:read'] } as const;
 const WRITE = { scopes: ['deployments:write'] } as const;
 
-const dryRunQuery = {
-  dry_run: booleanQuery
-    .default(false)
-    .describe('true: validate the request and return the result with status 200, without storing anything.'),
-};
-
-const writeQuery = z.strictObject({ ...dryRunQuery, ...maskQuery });
 const listQuery = z.strictObject({
   ...pageQuery,
   name: filterText.optional().describe('Exact name.'),
@@ -156,7 +149,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { dry_run: dryRun, mask_secrets: mask } = request.query;
-      const { record, secrets, manifests } = await createDeployment(deps, {
+      const { record, secrets, outlook } = await createDeployment(deps, {
         tenantId: tenantOf(request),
         actor: actorOf(request),
         body: request.body,
@@ -165,15 +158,9 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       });
       const known = secrets === undefined ? {} : { secrets };
       const shown = presentDeployment(record, { ...presenting(deps, request, mask), ...known });
-      if (!dryRun) {
-        reply.header('etag', etag(record.generation)).header('location', `/v2/deployments/${record.id}`);
-        return reply.code(201).send(shown);
-      }
-      const made = record.latestRevisionId !== null;
-      const builds = made && record.source === 'git_host';
-      return reply
-        .code(200)
-        .send({ ...shown, manifests, new_revision: made, builds, pods_roll: false, effects: [] });
+      if (outlook !== null) return reply.code(200).send({ ...shown, ...outlook });
+      reply.header('etag', etag(record.generation)).header('location', `/v2/deployments/${record.id}`);
+      return reply.code(201).send(shown);
     },
   );
 }
@@ -215,7 +202,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       reply.header('etag', etag(generation));
       return {
         ...presentDeployment(record, presenting(deps, request, mask)),
-        ...(effects.length === 0 && outlook === null ? {} : { effects: [...effects] }),
+        ...(effects.length === 0 ? {} : { effects: [...effects] }),
         ...outlook,
       };
     },

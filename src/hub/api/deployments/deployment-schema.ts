@@ -120,6 +120,21 @@ const effectsField = {
     ),
 };
 
+/** Response to a change of single secrets. It has no values, so that a key without secrets:read can change secrets. */
+export const changedSecretsSchema = z
+  .object({
+    id: uuidSchema.describe('Id of the deployment, a UUID.'),
+    names: z.array(z.string()).describe('Names of all secrets of the deployment.'),
+    generation: deploymentSchema.shape.generation,
+    latest_revision_id: deploymentSchema.shape.latest_revision_id,
+    effects: effectsField.effects.optional(),
+  })
+  .meta({
+    id: 'DeploymentSecrets',
+    description:
+      'The secrets after the change. effects is present only if the change restarts data services.',
+  });
+
 export const deploymentListSchema = pageSchema('DeploymentPage', deploymentSchema, 'A page of deployments.');
 
 const manifestSchema = z
@@ -145,17 +160,45 @@ const dryRunFields = {
     ),
 };
 
-export const dryRunSchema = deploymentSchema.extend({ ...dryRunFields, ...effectsField }).meta({
+const fieldChangeSchema = z
+  .object({
+    field: z
+      .string()
+      .describe(
+        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field. A secret is secrets.NAME.',
+      ),
+    before: z
+      .unknown()
+      .describe('Value before the request. null: not set. The value of a secret is the mask (**********).'),
+    after: z
+      .unknown()
+      .describe('Value after the request. null: not set. The value of a secret is the mask (**********).'),
+  })
+  .meta({ id: 'FieldChange', description: 'A changed field.' });
+
+const dryRunOnly = {
+  ...dryRunFields,
+  changes: z
+    .array(fieldChangeSchema)
+    .describe(
+      'The fields that the request would change. Empty: the request would change nothing. A new deployment has the changes name and source.',
+    ),
+};
+
+export const dryRunSchema = deploymentSchema.extend({ ...dryRunOnly, ...effectsField }).meta({
   id: 'DeploymentDryRun',
   description: 'The resulting deployment and the effects of the request. A dry run stores nothing.',
 });
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;
 
-/** The response to PATCH. One schema for both cases, because clients in typed languages handle unions poorly. */
+/** The part of a dry run that a deployment does not have. */
+export type Outlook = Omit<DryRunAnswer, keyof ShownDeployment>;
+
+/** The response to PATCH and PUT. One schema for both cases, because clients in typed languages handle unions poorly. */
 export const updatedDeploymentSchema = deploymentSchema
-  .extend(z.object({ ...dryRunFields, ...effectsField }).partial().shape)
+  .extend(z.object({ ...dryRunOnly, ...effectsField }).partial().shape)
   .meta({
     id: 'UpdatedDeployment',
     description:
-      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds and pods_roll are present only with dry_run.',
+      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds, pods_roll and changes are present only with dry_run.',
   });

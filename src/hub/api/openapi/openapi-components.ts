@@ -30,6 +30,7 @@ import { buildLogLineSchema } from '../../../domain/builds/build-log.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { logLineSchema } from '../../../domain/core/log-query.ts';
+import { applyBodySchema } from '../../../domain/deployment/apply.ts';
 import {
   createBodySchema,
   createRevisionConfigSchema,
@@ -38,6 +39,7 @@ import {
   secretBodySchema,
   sourceConfigBodySchema,
 } from '../../../domain/deployment/deployment-bodies.ts';
+import { changeSecretsBodySchema } from '../../../domain/deployment/secret-changes.ts';
 import { containerSchema } from '../../../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
@@ -57,6 +59,8 @@ const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchem
 const NAMES: Readonly<Record<string, z.ZodType>> = {
   CreateDeployment: createBodySchema,
   UpdateDeployment: patchBodySchema,
+  ApplyDeployment: applyBodySchema,
+  ChangeDeploymentSecrets: changeSecretsBodySchema,
   SourceConfigBody: sourceConfigBodySchema,
   SourceRevisionConfigBody: createRevisionConfigSchema,
   UpdateSourceRevisionConfig: patchRevisionConfigSchema,

@@ -53,6 +53,15 @@ const LONG_LISTS = new Set([...NESTED_FIELDS, 'imagePullSecrets', 'volumeMounts'
 
 /** Complete bodies of the most used requests. Fields that a hosting mode rejects are omitted. */
 const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
+  ApplyDeploymentInput: {
+    source: hosting === 'cloud' ? 'internal_image' : 'external_image',
+    source_config: { resource_spec: { min_scale: 1, max_scale: 3, cpu: 0.5, memory_mb: 512 } },
+    source_revision_config: { image_uri: 'registry.example.com/shop/web:1.4.0' },
+  },
+  ChangeDeploymentSecretsInput: {
+    set: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
+    unset: ['OLD_PAYMENT_TOKEN'],
+  },
   CreateDeploymentInput: {
     name: 'shop',
     source: hosting === 'cloud' ? 'internal_image' : 'external_image',

@@ -243,12 +243,26 @@ function carriedBy(status: string, { responses, 'x-answer-headers': headers = []
   return headers.filter((name) => status === '201' || (!canCreate && name !== 'Location'));
 }
 
+/** A PUT that creates or changes has an ETag in both cases, but not in a dry run of a creation. */
+function optionalETag(
+  method: string,
+  status: string,
+  { responses, 'x-answer-headers': headers = [] }: Operation,
+) {
+  const canHave = method === 'put' && status === '200' && responses['201'] !== undefined;
+  return canHave && headers.includes('ETag') ? { ETag: { ...HEADERS.ETag, required: false } } : {};
+}
+
 function finish(method: string, operation: Operation, schemas: Schemas): Operation {
   const { 'x-answer-headers': _, ...rest } = operation;
   const successes = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
     .map(([status, response]) => {
-      const headers = { ...response.headers, ...headersOf(carriedBy(status, operation)) };
+      const headers = {
+        ...response.headers,
+        ...headersOf(carriedBy(status, operation)),
+        ...optionalETag(method, status, operation),
+      };
       return [status, { ...response, description: descriptionOf(response, schemas), headers }];
     });
   const errors = errorStatuses(method, operation)

@@ -71,6 +71,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
+  'if-none-match': 'If-None-Match',
   'x-github-event': 'X-GitHub-Event',
   'x-github-delivery': 'X-GitHub-Delivery',
   'x-hub-signature-256': 'X-Hub-Signature-256',

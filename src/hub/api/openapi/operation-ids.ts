@@ -12,6 +12,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/deployments/{deployment_id}': 'getDeployment',
   'PATCH /v2/deployments/{deployment_id}': 'updateDeployment',
   'DELETE /v2/deployments/{deployment_id}': 'deleteDeployment',
+  'PUT /v2/deployments/by-name/{name}': 'applyDeployment',
+  'PATCH /v2/deployments/{deployment_id}/secrets': 'changeDeploymentSecrets',
   'POST /v2/deployments/{deployment_id}/restore': 'restoreDeployment',
   'GET /v2/deployments/{deployment_id}/logs': 'getLogs',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',

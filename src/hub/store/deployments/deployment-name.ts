@@ -1,7 +1,10 @@
 import { normalizedName } from '../../../domain/core/name.ts';
-import type { Transaction } from '../core/database.ts';
+import type { Reader, Transaction } from '../core/database.ts';
 import { UniqueViolation } from '../core/errors.ts';
-import { findOtherSpellingStatement } from '../sql/deployments/find-other-spelling.ts';
+import { findNamedDeploymentsStatement } from '../sql/deployments/find-named-deployments.ts';
+
+const holdersOf = (reader: Reader, tenantId: string, name: string) =>
+  reader.run(findNamedDeploymentsStatement, { tenantId, normalizedName: normalizedName(name) });
 
 /**
  * Rejects a name that another deployment has in another spelling. Early versions stored names as they were sent, and
@@ -13,7 +16,16 @@ export async function rejectOtherSpellings(
   tenantId: string,
   name: string,
 ): Promise<void> {
-  const names = { name, normalizedName: normalizedName(name) };
-  const found = await transaction.run(findOtherSpellingStatement, { tenantId, ...names });
-  if (found.length > 0) throw new UniqueViolation('deployments_name');
+  const holders = await holdersOf(transaction, tenantId, name);
+  if (holders.some((holder) => holder.name !== name)) throw new UniqueViolation('deployments_name');
+}
+
+/**
+ * Id of the deployment that has a name in any spelling and is not being deleted; null: the name is free. Of several
+ * spellings, the normalized one counts, otherwise the oldest deployment.
+ */
+export async function findNameHolder(reader: Reader, tenantId: string, name: string): Promise<string | null> {
+  const holders = await holdersOf(reader, tenantId, name);
+  const exact = holders.find((holder) => holder.name === normalizedName(name));
+  return exact?.id ?? holders.map(({ id }) => id).sort()[0] ?? null;
 }

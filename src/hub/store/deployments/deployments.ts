@@ -12,6 +12,7 @@ export {
   listDeployments,
 } from './deployment-find.ts';
 export { insertDeployment } from './deployment-insert.ts';
+export { findNameHolder } from './deployment-name.ts';
 export { forgetDeployment, removeRecord } from './deployment-remove.ts';
 export { isRestorable, restoreDeployment } from './deployment-restore.ts';
 export { updateDesiredState } from './deployment-update.ts';

@@ -18,6 +18,7 @@ import {
 import { insert, newDeployment } from '../../harness/store.ts';
 
 interface DryRun extends Deployment {
+  changes: { field: string; before: unknown; after: unknown }[];
   manifests: { kind: string; metadata: { name: string; namespace: string }; spec?: object }[] | null;
   new_revision: boolean;
   pods_roll: boolean;
@@ -62,6 +63,71 @@ describe('a dry run before the listener reports its rendering configuration', ()
     });
     expect(await api.rowCounts()).toEqual(before);
     expect((await client.call('POST', '/v2/deployments', body)).status).toBe(201);
+  });
+});
+
+const MASK = '**********';
+
+describe('the changes of a dry run', () => {
+  const put = (name: string, body: unknown) =>
+    client.call<DryRun>('PUT', `/v2/deployments/by-name/${name}?dry_run=true`, body);
+  const spec = { cpu: 1, labels: { a: '1' } };
+  const body = () => createBody({ source_config: { resource_spec: spec }, secrets: [secret] });
+  const created = (name: string) => [
+    { field: 'name', before: null, after: name },
+    { field: 'source', before: null, after: 'external_image' },
+    { field: 'source_config.resource_spec.cpu', before: null, after: 1 },
+    { field: 'source_config.resource_spec.labels', before: null, after: { a: '1' } },
+    {
+      field: 'source_revision_config.image_uri',
+      before: null,
+      after: 'registry.example.com/shop/web:1.0.0',
+    },
+    { field: 'secrets.TOKEN', before: null, after: MASK },
+  ];
+
+  test('are all set fields when a POST or a PUT would create a deployment', async () => {
+    const wanted = body();
+    const before = await api.rowCounts();
+    for (const answer of [await post(wanted), await put(wanted.name, wanted)]) {
+      expect(answer.status).toBe(200);
+      expect(answer.body).toMatchObject({ new_revision: true, changes: created(wanted.name) });
+      expect(answer.headers['location']).toBeUndefined();
+    }
+    expect(await api.rowCounts()).toEqual(before);
+  });
+
+  test('are the changed fields, with masked secrets, when a PATCH or a PUT would change a deployment', async () => {
+    const wanted = body();
+    const { id } = await create(client, wanted);
+    const before = await api.rowCounts();
+    const next = {
+      source_config: { resource_spec: { cpu: null, labels: { a: '2' } } },
+      secrets: [
+        { ...secret, value: 'canary-3a77' },
+        { name: 'ADDED', value: 'canary-3a78' },
+      ],
+    };
+    const patched = await client.call<DryRun>('PATCH', `/v2/deployments/${id}?dry_run=true`, next);
+    for (const answer of [patched, await put(wanted.name, { ...wanted, ...next })]) {
+      expect(answer).toMatchObject({ status: 200, headers: { etag: '"1"' } });
+      expect(answer.body.changes).toEqual([
+        { field: 'source_config.resource_spec.cpu', before: 1, after: null },
+        { field: 'source_config.resource_spec.labels', before: { a: '1' }, after: { a: '2' } },
+        { field: 'secrets.TOKEN', before: MASK, after: MASK },
+        { field: 'secrets.ADDED', before: null, after: MASK },
+      ]);
+      expect(JSON.stringify(answer.body.changes)).not.toContain('canary');
+    }
+    expect(await api.rowCounts()).toEqual(before);
+  });
+
+  test('are empty when the request would change nothing', async () => {
+    const wanted = body();
+    const { id } = await create(client, wanted);
+    expect((await put(wanted.name, wanted)).body.changes).toEqual([]);
+    const patched = await client.call<DryRun>('PATCH', `/v2/deployments/${id}?dry_run=true`, {});
+    expect(patched.body.changes).toEqual([]);
   });
 });
 

@@ -7,6 +7,7 @@ import type { DeploymentRecord, DesiredChange } from '../../../../src/hub/store/
 import {
   findDeployment,
   findDeploymentForUpdate,
+  findNameHolder,
   insertDeployment,
   requestDeletion,
   updateDesiredState,
@@ -320,6 +321,28 @@ describe('updateDesiredState', () => {
     const revisions = await scope.read((reader) => listRevisions(reader, tenantId, created.id, {}, page));
     expect(revisions.map(({ number }) => number)).toEqual([2, 1]);
   });
+});
+
+test('finds the holder of a name in each spelling, the normalized one first, and none that is being deleted', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const holder = (name: string) => scope.read((reader) => findNameHolder(reader, tenantId, name));
+  const [composed, decomposed] = ['caf\u00e9', 'cafe\u0301'];
+  expect(await holder(composed)).toBeNull();
+  const old = await insert(store, tenantId, decomposed);
+  const older = await insert(store, tenantId, 'other');
+  await store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [` ${decomposed}`, older.id]);
+  for (const name of [composed, decomposed]) expect(await holder(name)).toBe(old.id);
+  const normal = await insert(store, tenantId, 'third');
+  await store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [composed, normal.id]);
+  for (const name of [composed, decomposed]) expect(await holder(name)).toBe(normal.id);
+  await store.sql(
+    'UPDATE deployments SET delete_requested_at = now(), purge_after = now() WHERE tenant_id = $1',
+    [tenantId],
+  );
+  expect(await holder(composed)).toBeNull();
+  const { scope: stranger, tenantId: other } = await newTenant(store);
+  await insert(store, tenantId, 'shop');
+  expect(await stranger.read((reader) => findNameHolder(reader, other, 'shop'))).toBeNull();
 });
 
 test('a failed transaction leaves no deployment', async () => {

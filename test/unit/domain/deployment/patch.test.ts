@@ -1,17 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sameJson } from '../../../../src/domain/core/same-json.ts';
 import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
 import {
   compactSpec,
   type PatchBody,
   patchBodySchema,
 } from '../../../../src/domain/deployment/deployment-bodies.ts';
-import {
-  applyPatch,
-  type Patched,
-  type PatchTarget,
-  sameJson,
-} from '../../../../src/domain/deployment/patch.ts';
+import { applyPatch, type Patched, type PatchTarget } from '../../../../src/domain/deployment/patch.ts';
 import { SOURCES } from '../../../../src/domain/deployment/source.ts';
 import { maskSecrets } from '../../../../src/domain/redaction/secret-list.ts';
 import {

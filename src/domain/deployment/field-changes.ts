@@ -1,0 +1,81 @@
+import { sameJson } from '../core/same-json.ts';
+import { SECRET_MASK } from '../redaction/secret-list.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import type { Source } from './source.ts';
+
+/** Differences between two desired states, field by field. Values of secrets are never part of a difference. */
+
+export interface Configs {
+  readonly sourceConfig: SourceConfig;
+  readonly sourceRevisionConfig: SourceRevisionConfig;
+}
+
+/** One changed field. null: the field is not set. */
+export interface FieldChange {
+  /** Path below the body: `source_config.resource_spec.cpu`. Lists and maps are one field. */
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+function differing(before: object, after: object, prefix: string): FieldChange[] {
+  const old: Record<string, unknown> = { ...before };
+  const fresh: Record<string, unknown> = { ...after };
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
+    .map((field) => ({
+      field: `${prefix}${field}`,
+      before: old[field] ?? null,
+      after: fresh[field] ?? null,
+    }))
+    .filter((change) => !sameJson(change.before, change.after));
+}
+
+/** The fields of source_config that clients can set, apart from the two nested objects. */
+function flatConfig(config: Partial<SourceConfig>): object {
+  const { resource_spec, listener_config, default_ceilings, ...flat } = config;
+  return flat;
+}
+
+function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig): FieldChange[] {
+  const specs = [before.resource_spec ?? null, after.resource_spec] as const;
+  const spec = differing(specs[0] ?? {}, specs[1] ?? {}, 'source_config.resource_spec.');
+  // An empty resource_spec differs from none.
+  const presence = spec.length > 0 ? [] : differing([specs[0]], [specs[1]], '');
+  return [
+    ...differing(flatConfig(before), flatConfig(after), 'source_config.'),
+    ...differing(before.listener_config ?? {}, after.listener_config ?? {}, 'source_config.listener_config.'),
+    ...spec,
+    ...presence.map((change) => ({ ...change, field: 'source_config.resource_spec' })),
+  ];
+}
+
+/** The changed fields of both configurations. @param before null: the deployment is new */
+export function configChanges(before: Configs | null, after: Configs): FieldChange[] {
+  return [
+    ...sourceConfigChanges(before?.sourceConfig ?? {}, after.sourceConfig),
+    ...differing(before?.sourceRevisionConfig ?? {}, after.sourceRevisionConfig, 'source_revision_config.'),
+  ];
+}
+
+/** The changed secrets, as `secrets.NAME`. The values are the mask; null: the secret does not exist. */
+export function secretChanges(before: readonly Secret[], after: readonly Secret[]): FieldChange[] {
+  const old = new Map(before.map(({ name, value }) => [name, value]));
+  const fresh = new Map(after.map(({ name, value }) => [name, value]));
+  const masked = (values: ReadonlyMap<string, string>, name: string) =>
+    values.has(name) ? SECRET_MASK : null;
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((name) => old.get(name) !== fresh.get(name))
+    .map((name) => ({ field: `secrets.${name}`, before: masked(old, name), after: masked(fresh, name) }));
+}
+
+/** The fields of a new deployment. */
+export function creationChanges(
+  created: Configs & { readonly name: string; readonly source: Source; readonly secrets: readonly Secret[] },
+): FieldChange[] {
+  const { name, source, secrets } = created;
+  return [
+    ...differing({}, { name, source }, ''),
+    ...configChanges(null, created),
+    ...secretChanges([], secrets),
+  ];
+}

@@ -1,0 +1,239 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import type { Condition, Reason } from '../../../domain/conditions/conditions.ts';
+import { type BodyIssue, below } from '../../../domain/core/body-issue.ts';
+import { changeEffects } from '../../../domain/deployment/change-effects.ts';
+import type { Secret } from '../../../domain/deployment/deployment.ts';
+import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts';
+import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
+import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
+import { versionOfImage } from '../../../domain/net/image-reference.ts';
+import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
+import {
+  formerSizesAfter,
+  type KnownVolume,
+  specChangeIssues,
+} from '../../../domain/resource-spec/volume-rules.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { Actor } from '../../store/core/events.ts';
+import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
+import { updateDesiredState } from '../../store/deployments/deployments.ts';
+import { findListener } from '../../store/listeners/listeners.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { brokenRules, wrongShape } from '../core/errors.ts';
+import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
+import { listenerRendering } from './deployment-placement.ts';
+import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
+import {
+  checkRepositoryHost,
+  deploymentIssues,
+  newRevision,
+  repositoryOwner,
+  rolledBack,
+  serverUrl,
+} from './deployment-rules.ts';
+import type { Outlook } from './deployment-schema.ts';
+
+/** Changes the desired state of a deployment: merges, validates, then writes everything in one transaction. */
+
+/** A deployment that was changed, or that a dry run would change. */
+export interface Changed {
+  readonly record: DeploymentRecord;
+  /** The stored generation; in a dry run, the generation before the change. */
+  readonly generation: number;
+  /** The data services that the change restarts, with the reasons. */
+  readonly effects: readonly string[];
+  /** Present only for a dry run. */
+  readonly outlook: Outlook | null;
+}
+
+const touches = ({ changed }: Patched, part: string) =>
+  changed.some((path) => path === part || path.startsWith(`${part}.`));
+
+/** Stored values are not validated again, because the rules or the policy may be newer. */
+const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
+
+/** The stored state. */
+interface Stored {
+  readonly record: DeploymentRecord;
+  readonly secrets: readonly Secret[];
+  readonly keptVolumeGi: number | null;
+}
+
+const isExpanding = (conditions: readonly Condition[]) =>
+  conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
+
+/** The reported and the stored size of the volume. */
+const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
+  capacityGi: record.volumeGi,
+  keptGi: keptVolumeGi,
+  expanding: isExpanding(record.conditions),
+  former: record.formerSizes,
+  observedGeneration: record.observation?.generation ?? 0,
+});
+
+function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
+  if (!isJudged(patched)) return [];
+  const { sourceConfig, secrets } = patched.next;
+  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi };
+  const shrinking = specChangeIssues(
+    record.sourceConfig.resource_spec ?? {},
+    sourceConfig.resource_spec ?? {},
+    sourceConfig.deployment_type,
+    volumeOf({ record, keptVolumeGi }),
+  );
+  return [
+    ...below(['source_config', 'resource_spec'], shrinking),
+    ...deploymentIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
+  ];
+}
+
+/** @throws ApiError 422, 400 with all violated rules */
+function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
+  const { record, secrets } = stored;
+  checkRepositoryHost(deps, body.source_config?.repo_url);
+  const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
+  if (patched.shapeIssues.length > 0) {
+    throw wrongShape(below(['body'], patched.shapeIssues));
+  }
+  const issues = [
+    ...patched.issues,
+    ...sourceIssues({
+      source: record.source,
+      asked: patched.asked,
+      next: patched.next,
+      creating: false,
+      hosting: deps.hosting,
+      registry: deps.registry,
+      owner: repositoryOwner(deps, record),
+    }),
+    ...ruleIssues(deps, stored, patched),
+  ];
+  if (issues.length > 0) throw brokenRules(issues);
+  if (!isJudged(patched)) return patched;
+  const { next } = patched;
+  return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
+}
+
+const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
+
+interface DecidedChange {
+  readonly before: DeploymentRecord;
+  readonly keptVolumeGi: number | null;
+  readonly patched: Patched;
+  /** null: the change creates no revision. */
+  readonly revision: NewRevision | null;
+  /** The data services that the change restarts, with the reasons. */
+  readonly effects: readonly string[];
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { before, keptVolumeGi, patched, revision, effects }: DecidedChange,
+  actor: Actor,
+): Promise<DeploymentRecord> {
+  const { next, changed } = patched;
+  if (changed.length === 0) return before;
+  const { sourceConfig, secrets } = next;
+  const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
+  const usage = isJudged(patched)
+    ? await checkQuota(deps, transaction, before.tenantId, asked)
+    : await quotaUsage(deps, transaction, before.tenantId, asked);
+  const formerSizes = formerSizesAfter(
+    before.sourceConfig.resource_spec ?? {},
+    {
+      spec: sourceConfig.resource_spec ?? {},
+      external: externalServices(namesOf(secrets)).database,
+      generation: before.generation + 1,
+    },
+    before.deploymentType,
+    volumeOf({ record: before, keptVolumeGi }),
+  );
+  return updateDesiredState(transaction, deps.secretBox, before.tenantId, before.id, {
+    expectedGeneration: before.generation,
+    sourceConfig,
+    sourceRevisionConfig: next.sourceRevisionConfig,
+    secrets: changed.includes('secrets')
+      ? { kind: 'values', secrets }
+      : { kind: 'set', id: before.secrets?.id ?? null },
+    imageVersion: versionOfImage(next.sourceRevisionConfig.image_uri),
+    revision,
+    usage,
+    formerSizes,
+    actor,
+    message: `Changed: ${changed.join(', ')}.`,
+    details: { changed: [...changed], ...(effects.length === 0 ? {} : { effects }) },
+  });
+}
+
+/** null: the listener of the deployment has not reported yet. */
+async function readRendering(
+  transaction: Transaction,
+  { tenantId, listenerId }: DeploymentRecord,
+): Promise<RenderConfig | null> {
+  const listener = await findListener(transaction, tenantId, listenerId);
+  return listener === null ? null : listenerRendering(listener);
+}
+
+/** A change of a deployment whose row is locked. */
+export interface LockedChange {
+  readonly before: DeploymentRecord;
+  /** The stored secrets; empty if the body replaces secrets that cannot be decrypted. */
+  readonly secrets: readonly Secret[];
+  readonly body: PatchBody;
+  readonly actor: Actor;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Changes a deployment in a transaction of the caller.
+ * @throws ApiError 422, 400; UniqueViolation (see `conflict`)
+ */
+export async function changeIn(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { before, secrets, body, actor, dryRun }: LockedChange,
+): Promise<Changed> {
+  const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
+  const patched = decide(deps, { record: before, secrets, keptVolumeGi }, body);
+  const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
+  const effects = changeEffects(
+    before.sourceConfig,
+    patched.next.sourceConfig,
+    externalServices(namesOf(patched.next.secrets)),
+  );
+  const dueBefore = dryRun ? await desiredNow(transaction, before.id) : null;
+  const record = await write(deps, transaction, { before, keptVolumeGi, patched, revision, effects }, actor);
+  const changed = { record, generation: record.generation, effects, outlook: null };
+  if (dueBefore === null && !touches(patched, 'source_config.resource_spec')) return changed;
+  const rendering = await readRendering(transaction, before);
+  checkClusterSupport(customResourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  if (dueBefore === null) return changed;
+  const after = { record, due: await desiredNow(transaction, before.id) };
+  const manifests = await manifestChangeOf(deps, transaction, {
+    before: { record: before, due: dueBefore },
+    after,
+  });
+  const builds = revision?.status === 'AWAITING_BUILD';
+  const outlook = {
+    manifests: manifestsOf(manifests.after, rendering, manifests.served?.after),
+    new_revision: revision !== null,
+    builds,
+    pods_roll: rollsPods(manifests, { builds, config: rendering }),
+    effects: [...effects],
+    changes: [...patched.changes],
+  };
+  return { ...changed, generation: before.generation, outlook };
+}
+
+/** Runs a change in a transaction of the tenant, which a dry run rolls back. */
+export function changing<T>(
+  deps: ApiDeps,
+  { tenantId, dryRun }: { readonly tenantId: string; readonly dryRun: boolean },
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const scope = deps.database.forTenant(tenantId);
+  const tried: typeof scope.transaction = (each) => scope.transaction(each, { byIndex: true });
+  return dryRun ? rolledBack(tried, work) : scope.transaction(work);
+}
