@@ -1,12 +1,13 @@
 /**
- * Writes the pages of docs/ that are made from data, and the dashboard of Grafana.
+ * Writes the pages that are generated from data, and the dashboard of Grafana.
  *
  *   npm run docs [-- --check | --help]
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
+import { chartValuesDoc } from './chart-values-doc.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
@@ -23,13 +24,14 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
+  'manifests/helm/berth/README.md': chartValuesDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
 };
 
 /** Pages that are not up to date. */
 export function stalePages(): string[] {
   return Object.entries(PAGES)
-    .filter(([page, text]) => readFileSync(pathOf(page), 'utf8') !== text())
+    .filter(([page, text]) => !existsSync(pathOf(page)) || readFileSync(pathOf(page), 'utf8') !== text())
     .map(([page]) => page);
 }
 
