@@ -49,6 +49,7 @@ const OF_THE_CHART: readonly string[] = [
 
 interface Schema {
   properties: { config: { properties: Record<string, object> } };
+  $defs: { secretKeys: { properties: Record<string, object> } };
 }
 
 /** Names of the profiles, in order. */
@@ -68,7 +69,10 @@ export function renderedFile(profile: string): string {
   return join(root, 'manifests', `${profile}.yaml`);
 }
 
-/** The text of values.schema.json as it should be: `config` takes every setting that is no secret, and no other. */
+/**
+ * The text of values.schema.json as it should be: `config` takes every setting that is no secret, and `existingSecretKeys`
+ * every one that is. Neither takes another one.
+ */
 export function valuesSchema(): string {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
   const taken = Object.entries(SETTINGS).filter(
@@ -76,6 +80,11 @@ export function valuesSchema(): string {
   );
   schema.properties.config.properties = Object.fromEntries(
     taken.map(([name, { help }]) => [name, { type: 'string', description: help }]),
+  );
+  schema.$defs.secretKeys.properties = Object.fromEntries(
+    Object.entries(SETTINGS).flatMap(([name, setting]) =>
+      'secret' in setting ? [[name, { type: 'string', minLength: 1, description: setting.help }]] : [],
+    ),
   );
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
