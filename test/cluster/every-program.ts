@@ -2,6 +2,7 @@
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
+import { resolveKubeScore } from './kube-score.ts';
 import { resolvePromtool } from './promtool.ts';
 
 /**
@@ -15,5 +16,6 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveImageTools(['registry', 'crane', 'buildkitd', 'buildctl'], options);
   await resolveHelm(options);
   await resolvePromtool(options);
+  await resolveKubeScore(options);
   await resolveRunc(options);
 }
