@@ -3,6 +3,8 @@ import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
 import { resolveKubeScore } from './kube-score.ts';
+import { resolveKubeStateMetrics } from './kube-state-metrics.ts';
+import { monitoringCrds } from './monitoring-crds.ts';
 import { resolvePromtool } from './promtool.ts';
 
 /**
@@ -17,5 +19,7 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveHelm(options);
   await resolvePromtool(options);
   await resolveKubeScore(options);
+  await resolveKubeStateMetrics(options);
+  await monitoringCrds(options.env);
   await resolveRunc(options);
 }

@@ -20,6 +20,7 @@ interface Container {
   resources: object;
   securityContext: { readOnlyRootFilesystem?: boolean };
   volumeMounts: object[];
+  ports?: { name: string }[];
   startupProbe?: { failureThreshold: number; periodSeconds: number };
 }
 

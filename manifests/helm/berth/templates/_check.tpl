@@ -11,6 +11,7 @@ serviceAccounts.names.api: api.serviceAccount.name
 serviceAccounts.names.listener: listener.serviceAccount.name
 serviceAccounts.names.operator: operator.serviceAccount.name
 serviceAccounts.names.all: api.serviceAccount.name
+metrics.podMonitor: podMonitor
 {{- end }}
 
 {{/* Rejects the values of charts before 2026-11-29, with the name of each new value. */}}
