@@ -5,7 +5,8 @@ import { text } from '../../../domain/kubernetes/text.ts';
 /** Query parameters that several routes share. */
 
 const MAX_OFFSET = 1_000_000_000;
-const DEFAULT_LIMIT = 20;
+/** Number of resources of a page whose request names no limit. */
+export const DEFAULT_LIMIT = 20;
 
 /**
  * Parses an integer. An integer beyond the safe range becomes the nearest number, which the schema still rejects as too
