@@ -1,5 +1,5 @@
 /**
- * Writes the pages that are generated from data, and the dashboard of Grafana.
+ * Generates the pages that are derived from data, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -19,7 +19,7 @@ const benches = await loadBenches();
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
-  // Does not run benchmarks: it compares the stored results with the current goals.
+  // Does not run benches. It compares the stored results with the current goals.
   [PAGE]: () => performancePage(pathOf(''), benches),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
@@ -39,7 +39,9 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   const names = Object.keys(PAGES).join(' and ');
   if (argument === '--help') {
-    console.log(`usage: npm run docs [-- --check]\nWrites ${names}; with --check only says which are stale.`);
+    console.log(
+      `usage: npm run docs [-- --check]\nWrites ${names}; with --check, only reports which are stale.`,
+    );
   } else if (argument === '--check') {
     const stale = stalePages();
     console.log(stale.length > 0 ? `stale: ${stale.join(', ')}: run npm run docs` : `${names}: ok`);

@@ -1,4 +1,4 @@
-/** Every program that some test needs and that is built with Go or unpacked: for runs of all tests. */
+/** All programs that tests need and that are built with Go or unpacked from packages. */
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
@@ -8,10 +8,10 @@ import { monitoringCrds } from './monitoring-crds.ts';
 import { resolvePromtool } from './promtool.ts';
 
 /**
- * Makes what is missing, one after the other: each build has the whole machine, and no test waits for one within its
- * own limit of time. 10 to 25 minutes where nothing is there yet, once per version; no time where all is.
+ * Builds missing programs one after the other, so that each build can use the whole machine and no test waits for a build.
+ * Takes 10 to 25 minutes if all are missing, once per version.
  *
- * @throws BinariesMissingError where something is missing and Go, or Debian's packages, cannot be had
+ * @throws BinariesMissingError if a program is missing, and Go or Debian's packages are not available
  */
 export async function resolveEveryProgram(options: ResolveOptions = {}): Promise<void> {
   await resolveBinaries(options);

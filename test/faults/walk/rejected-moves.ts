@@ -3,11 +3,11 @@ import type { Random } from './random.ts';
 import type { PatchOfWalk } from './record.ts';
 import type { Move } from './spec-moves.ts';
 
-/** Changes that the API has to refuse with a 4xx, and that then have no effect. */
+/** Changes that the API must reject with a 4xx status and without an effect. */
 
-const container = { name: 'refused', image: 'registry.test/refused:1' };
+const container = { name: 'rejected', image: 'registry.test/rejected:1' };
 
-const REFUSED: readonly Omit<Move, 'move'>[] = [
+const REJECTED: readonly Omit<Move, 'move'>[] = [
   { what: 'min above max', change: { min_scale: 3, max_scale: 2 } },
   { what: 'request above limit', change: { cpu: 2, cpu_limit: 1 } },
   { what: 'a scale below 0', change: { min_scale: -1 } },
@@ -56,14 +56,14 @@ const REFUSED: readonly Omit<Move, 'move'>[] = [
   },
 ];
 
-/** A change that is to be refused. */
-export function refusedMove(random: Random): Move {
-  const { what, change } = random.pick(REFUSED);
-  return { move: 'refused', what: `to be refused: ${what}`, change };
+/** A change that the API must reject. */
+export function rejectedMove(random: Random): Move {
+  const { what, change } = random.pick(REJECTED);
+  return { move: 'rejected', what: `must be rejected: ${what}`, change };
 }
 
-/** Of an image of somebody else's: fields of a repository, which such a source has not, and images that are none. */
-const REFUSED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
+/** Fields of a git source, which an image source does not have, and invalid images. */
+const REJECTED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
   { image_uri: null },
   { image_uri: 'registry.test/App:1' },
   { repo_ref: 'main' },
@@ -72,9 +72,9 @@ const REFUSED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
   { image_uri: 'registry.test/app:3', repo_ref: 'main' },
 ];
 
-/** A revision that is to be refused. */
-export function refusedBody(random: Random) {
-  const config = random.pick(REFUSED_BODIES);
+/** A new revision that the API must reject. */
+export function rejectedBody(random: Random) {
+  const config = random.pick(REJECTED_BODIES);
   const body: PatchOfWalk = { source_revision_config: config };
-  return { move: 'refused', what: `to be refused: ${JSON.stringify(config)}`, body };
+  return { move: 'rejected', what: `must be rejected: ${JSON.stringify(config)}`, body };
 }
