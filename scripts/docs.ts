@@ -1,14 +1,15 @@
 /**
- * Generates the pages of docs/ that are derived from data, the OpenAPI document, and the Grafana dashboard.
+ * Generates the pages that are derived from data, the OpenAPI document, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildProgram } from '../src/cli/program.ts';
 import { processHost } from '../src/cli/run.ts';
 import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
+import { chartValuesDoc } from './chart-values-doc.ts';
 import { cliDoc } from './cli-doc.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
@@ -30,6 +31,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
+  'manifests/helm/berth/README.md': chartValuesDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
   'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
 };
@@ -37,7 +39,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
 /** Pages that are not up to date. */
 export function stalePages(): string[] {
   return Object.entries(PAGES)
-    .filter(([page, text]) => readFileSync(pathOf(page), 'utf8') !== text())
+    .filter(([page, text]) => !existsSync(pathOf(page)) || readFileSync(pathOf(page), 'utf8') !== text())
     .map(([page]) => page);
 }
 

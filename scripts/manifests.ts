@@ -49,6 +49,7 @@ const SET_BY_CHART: readonly string[] = [
 
 interface Schema {
   properties: { config: { properties: Record<string, object> } };
+  $defs: { secretKeys: { properties: Record<string, object> } };
 }
 
 /** Names of the profiles, in order. */
@@ -68,7 +69,10 @@ export function renderedFile(profile: string): string {
   return join(root, 'manifests', `${profile}.yaml`);
 }
 
-/** The current text of values.schema.json. `config` accepts each setting that is not a secret and that the chart does not set. */
+/**
+ * The current text of values.schema.json. `config` accepts each setting that is not a secret and that the chart does not set.
+ * `existingSecretKeys` accepts each setting that is a secret.
+ */
 export function valuesSchema(): string {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
   const accepted = Object.entries(SETTINGS).filter(
@@ -76,6 +80,11 @@ export function valuesSchema(): string {
   );
   schema.properties.config.properties = Object.fromEntries(
     accepted.map(([name, { help }]) => [name, { type: 'string', description: help }]),
+  );
+  schema.$defs.secretKeys.properties = Object.fromEntries(
+    Object.entries(SETTINGS).flatMap(([name, setting]) =>
+      'secret' in setting ? [[name, { type: 'string', minLength: 1, description: setting.help }]] : [],
+    ),
   );
   return `${JSON.stringify(schema, null, 2)}\n`;
 }

@@ -16,6 +16,13 @@ In this table, \`<app>\` is the base name of all objects of the deployment. \`<c
 `;
 
 const TAIL = `
+## Ephemeral storage
+
+The containers of app, database and cache get \`requests.ephemeral-storage\` and \`limits.ephemeral-storage\` from the settings
+\`BERTH_EPHEMERAL_STORAGE_REQUEST\` (64Mi) and \`BERTH_EPHEMERAL_STORAGE_LIMIT\` (50Gi) of the operator. The limit of an app is higher by
+the \`sizeLimit\` of its emptyDir volumes on disk. Sidecars and init containers keep the resources that were sent. A change of these
+settings restarts nothing: it takes effect at the next revision, and for database and cache when their settings change.
+
 ## Security
 
 Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.

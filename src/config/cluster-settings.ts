@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { OTLP_PROTOCOLS } from '../contract/render/render-config.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
+import { CONTAINER_DEFAULTS } from '../domain/resource-spec/container-defaults.ts';
 import { CLUSTER, HUB, type Setting, secret, setting } from './setting.ts';
-import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
+import { baseUrl, bytes, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 
 /** Settings of the listener and the operator. */
 export const CLUSTER_SETTINGS = {
@@ -78,6 +79,18 @@ export const CLUSTER_SETTINGS = {
     dnsSubdomainSchema.optional(),
     'name of a Secret in each namespace of deployments. Pods send the value of the key OTEL_EXPORTER_OTLP_HEADERS of ' +
       'this Secret to the OTLP endpoint',
+    CLUSTER,
+  ),
+  BERTH_EPHEMERAL_STORAGE_REQUEST: setting(
+    bytes(CONTAINER_DEFAULTS.requests['ephemeral-storage']),
+    'ephemeral storage that containers of apps, databases and caches request, such as 64Mi. none: no request. Running ' +
+      'pods change at their next revision',
+    CLUSTER,
+  ),
+  BERTH_EPHEMERAL_STORAGE_LIMIT: setting(
+    bytes(CONTAINER_DEFAULTS.limits['ephemeral-storage']),
+    'limit of their ephemeral storage. The limit of an app is higher by the sizeLimit of its emptyDir volumes. none: no ' +
+      'limit. Running pods change at their next revision',
     CLUSTER,
   ),
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),

@@ -1,4 +1,5 @@
 import type { RenderConfig } from '../contract/render/render-config.ts';
+import { compareQuantities } from '../domain/kubernetes/quantity.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
@@ -29,8 +30,21 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     closedNetworks: settings.BERTH_CLOSED_NETWORKS,
     ...(settings.BERTH_OPEN_NETWORKS.length === 0 ? {} : { openNetworks: settings.BERTH_OPEN_NETWORKS }),
     buildNamespace: settings.BERTH_BUILD_NAMESPACE,
+    ephemeralStorage: ephemeralStorageOf(settings),
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };
+}
+
+/** Kubernetes rejects a pod whose request is above its limit. */
+function ephemeralStorageOf({
+  BERTH_EPHEMERAL_STORAGE_REQUEST: request,
+  BERTH_EPHEMERAL_STORAGE_LIMIT: limit,
+}: Settings): NonNullable<RenderConfig['ephemeralStorage']> {
+  if (request === null || limit === null || compareQuantities(request, limit) <= 0) return { request, limit };
+  throw new ConfigError([
+    `BERTH_EPHEMERAL_STORAGE_REQUEST: ${request} is more than BERTH_EPHEMERAL_STORAGE_LIMIT (${limit}); next: lower it, ` +
+      'or raise the limit',
+  ]);
 }
 
 /**

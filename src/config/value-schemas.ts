@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { normalQuantity, parseQuantity } from '../domain/kubernetes/quantity.ts';
 import { addressNumber, isProviderNetwork, networkSize, PROVIDER_NETWORKS } from '../domain/net/networks.ts';
 
 /** Schemas of the texts of variables. An unset variable is undefined. */
@@ -19,6 +20,17 @@ export const flag = z
   .enum(['true', 'false'])
   .optional()
   .transform((value) => (value === undefined ? undefined : value === 'true'));
+
+/** An amount of bytes as a Kubernetes quantity, in its normal form. null: `none`. */
+export const bytes = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .refine(
+      (text) => text === 'none' || (parseQuantity(text) ?? 0n) > 0n,
+      'must be a quantity above 0, such as 64Mi or 50Gi, or none',
+    )
+    .transform((text) => (text === 'none' ? null : String(normalQuantity(text))));
 
 /** Why a text is not a URL that Berth or the pods may call. null: it is such a URL. */
 function urlProblem(text: string): string | null {

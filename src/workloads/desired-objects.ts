@@ -53,7 +53,7 @@ function cacheObjects(
   return [
     applied(cachePolicy(resource, config)),
     applied(cacheService(resource)),
-    applied(cacheDeployment(resource, image), { replicas: onePodUnlessOff(resource) }),
+    applied(cacheDeployment(resource, image, config), { replicas: onePodUnlessOff(resource) }),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
 import { ownerReferences, ownsData } from './owner.ts';
-import { requestedPodsHash, templateInputsHash } from './template-inputs.ts';
+import { requestedPodsHash, templateInputsHash, writtenInputsHash } from './template-inputs.ts';
 
 /** The image of the app containers of stored templates, and how it was resolved. */
 export interface StoredImage {
@@ -57,10 +57,11 @@ export function storedTemplates(
       labels: {
         ...base.labels,
         ...revisionLabels(resource),
-        [INPUTS_HASH_LABEL]: templateInputsHash(resource),
+        [INPUTS_HASH_LABEL]: writtenInputsHash(resource),
       },
       annotations: {
         [ANNOTATIONS.askedPods]: requestedPodsHash(resource),
+        [ANNOTATIONS.templateInputs]: templateInputsHash(resource),
         ...(active === undefined ? {} : { [ANNOTATIONS.formerRevision]: canonicalJson(active) }),
       },
       ...(ownsData(resource) ? ownerReferences(resource) : {}),
@@ -87,16 +88,26 @@ export function markTemplates(templates: PodTemplates): PodTemplates {
 
 /** The fields of a ControllerRevision that are read. */
 export interface ReadControllerRevision {
-  readonly metadata?: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata?: {
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly revision?: number;
   readonly data?: unknown;
+}
+
+/** The hash of the inputs. The label alone: an earlier version recorded it. undefined: these are no stored templates. */
+export function recordedInputsHash(metadata: ReadControllerRevision['metadata']): string | undefined {
+  const label = metadata?.labels?.[INPUTS_HASH_LABEL];
+  return label === undefined ? undefined : (metadata?.annotations?.[ANNOTATIONS.templateInputs] ?? label);
 }
 
 /** Parses a ControllerRevision of `storedTemplates`. null: Berth did not create it. */
 export function parseStoredTemplates(object: ReadControllerRevision): StoredTemplates | null {
   const name = object.metadata?.name;
   const revisionId = object.metadata?.labels?.[LABELS.revisionId];
-  const inputsHash = object.metadata?.labels?.[INPUTS_HASH_LABEL];
+  const inputsHash = recordedInputsHash(object.metadata);
   const { templates, image } = (object.data ?? {}) as { templates?: PodTemplates; image?: unknown };
   if (name === undefined || revisionId === undefined || inputsHash === undefined) return null;
   if (object.revision === undefined || templates === undefined) return null;

@@ -90,6 +90,24 @@ export function templateInputsHash(resource: ManagedDeployment): string {
   return contentHash(templateInputs(resource));
 }
 
+/**
+ * Hash of the inputs as they are written. An operator of the previous version computes only this one, so it is recorded
+ * too: after a return to that version, it finds the templates and renders nothing again.
+ */
+export function writtenInputsHash(resource: ManagedDeployment): string {
+  return contentHash(templateInputs(resource, AS_WRITTEN));
+}
+
+/** Hashes of the inputs of a data service, in normal form and as written, as for the templates of revisions. */
+export function dataServiceInputsHashes(
+  resource: ManagedDeployment,
+  service: 'database' | 'cache',
+  image: string | undefined,
+): { normal: string; written: string } {
+  const hash = (spelling: Spelling) => contentHash(dataServiceInputs(resource, service, image, spelling));
+  return { normal: hash(NORMAL), written: hash(AS_WRITTEN) };
+}
+
 /** Whether a recorded hash matches the inputs of the resource. Earlier versions recorded the hash of the written text. */
 export function isTemplateInputsHash(resource: ManagedDeployment, recorded: string): boolean {
   return (

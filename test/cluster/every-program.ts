@@ -3,6 +3,7 @@ import { resolveGenerators } from '../clients/generators.ts';
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
+import { resolveKubeScore } from './kube-score.ts';
 import { resolveKubeStateMetrics } from './kube-state-metrics.ts';
 import { monitoringCrds } from './monitoring-crds.ts';
 import { resolvePromtool } from './promtool.ts';
@@ -18,6 +19,7 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveImageTools(['registry', 'crane', 'buildkitd', 'buildctl'], options);
   await resolveHelm(options);
   await resolvePromtool(options);
+  await resolveKubeScore(options);
   await resolveKubeStateMetrics(options);
   await monitoringCrds(options.env);
   await resolveRunc(options);

@@ -49,6 +49,11 @@ export const renderConfigSchema = z.object({
    * not known.
    */
   buildNamespace: z.string().optional(),
+  /**
+   * Ephemeral storage of the containers of app, database and cache, as quantities. null: not set. Absent: neither is set.
+   * Sidecars and init containers are rendered as sent.
+   */
+  ephemeralStorage: z.object({ request: z.string().nullable(), limit: z.string().nullable() }).optional(),
   /** StorageClass of database volumes. null: the default of the cluster. */
   storageClass: z.string().nullable(),
   /** `major.minor` of the cluster, e.g. `1.36`. */

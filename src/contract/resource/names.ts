@@ -40,6 +40,8 @@ export const ANNOTATIONS = {
   formerRevision: 'berth.dev/former-revision',
   /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
   askedPods: 'berth.dev/asked-pods',
+  /** On stored templates: hash of their inputs in normal form. The label `inputs-hash` has that of the written text. */
+  templateInputs: 'berth.dev/template-inputs',
   /** On the workloads of database and cache: the rendered pod template and its inputs. */
   podTemplate: 'berth.dev/pod-template',
   /** On the Job of a build and its pod: the number of the attempt, counted from 1. */

@@ -74,7 +74,9 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   },
   {
     said: /Insufficient ephemeral-storage/i,
-    text: 'Request less ephemeral-storage (requests of sidecars and init_containers), or ask the administrator of the cluster for nodes with more disk.',
+    text:
+      'Request less ephemeral-storage (requests of sidecars and init_containers), or ask the administrator of the ' +
+      'platform for nodes with more disk, or a lower BERTH_EPHEMERAL_STORAGE_REQUEST.',
   },
   {
     said: /Too many pods|Insufficient pods/i,
@@ -97,7 +99,8 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
     text:
       'The node ended the pod because the pod wrote more to disk than the limit that the message names. Make the ' +
-      'app write less, or raise the limit.',
+      'app write less, give its emptyDir volume a larger sizeLimit, or ask the administrator of the platform to ' +
+      'raise BERTH_EPHEMERAL_STORAGE_LIMIT.',
   },
   {
     said: /node was low on resource|node had condition/i,
@@ -215,7 +218,9 @@ const QUOTA: readonly CauseOfReason[] = [
   },
   {
     said: /ephemeral-storage/i,
-    text: 'The quota has no ephemeral-storage left: lower the requests and limits of sidecars and init_containers.',
+    text:
+      'The quota has no ephemeral-storage left: lower the requests and limits of sidecars and init_containers, or ask ' +
+      'the administrator of the platform to lower BERTH_EPHEMERAL_STORAGE_REQUEST and BERTH_EPHEMERAL_STORAGE_LIMIT.',
   },
   {
     said: /[ :,](?:count\/)?pods=/i,
@@ -238,7 +243,7 @@ const QUOTA_END =
 const ADMISSION: readonly CauseOfReason[] = [
   {
     said: /(?:maximum|minimum) (?:cpu|memory|ephemeral-storage) usage per|max limit to request ratio/i,
-    text: 'A LimitRange of the namespace sets bounds for a container or pod, which the message names. Change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask the administrator of the cluster to change the LimitRange.',
+    text: 'A LimitRange of the namespace sets bounds for a container or pod, which the message names. Change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask the administrator of the platform to change the LimitRange, or BERTH_EPHEMERAL_STORAGE_REQUEST and BERTH_EPHEMERAL_STORAGE_LIMIT.',
   },
   {
     said: /must specify (?:limits|requests)/i,

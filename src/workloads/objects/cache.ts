@@ -1,13 +1,16 @@
 import type { V1Container, V1DeploymentSpec } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { CACHE_PORT, PORT_NAMES } from '../addresses.ts';
 import type { KubeObject } from '../desired-object.ts';
 import { commonLabels, metadata, selectorLabels } from '../labels.ts';
 import { cacheName } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
-import { containerResources } from './container-resources.ts';
+import { containerResources, withEphemeralStorage } from './container-resources.ts';
 import { OWN_CONTAINER_SECURITY } from './security.ts';
 import { clusterService } from './service.ts';
+
+type CacheConfig = Pick<RenderConfig, 'ephemeralStorage'>;
 
 /** User of the official Valkey and Redis images (Debian). */
 const CACHE_USER = 999;
@@ -29,7 +32,7 @@ function cacheArguments(maxMemoryMb: number): string[] {
   ];
 }
 
-function cacheContainer(resource: ManagedDeployment, image: string): V1Container {
+function cacheContainer(resource: ManagedDeployment, image: string, config: CacheConfig): V1Container {
   const { resources, maxMemoryMb } = resource.spec.cache;
   const probe = { tcpSocket: { port: PORT_NAMES.cache }, timeoutSeconds: 5 };
   return {
@@ -41,14 +44,14 @@ function cacheContainer(resource: ManagedDeployment, image: string): V1Container
     startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-    ...containerResources(resources),
+    ...containerResources(withEphemeralStorage(resources, config)),
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
     securityContext: OWN_CONTAINER_SECURITY,
   };
 }
 
 /** The cache, which keeps its data only in memory. The cache has one pod, never two at the same time (Recreate). */
-export function cacheDeployment(resource: ManagedDeployment, image: string): KubeObject {
+export function cacheDeployment(resource: ManagedDeployment, image: string, config: CacheConfig): KubeObject {
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, 'cache') },
     strategy: { type: 'Recreate' },
@@ -65,7 +68,7 @@ export function cacheDeployment(resource: ManagedDeployment, image: string): Kub
           fsGroup: CACHE_USER,
           seccompProfile: { type: 'RuntimeDefault' },
         },
-        containers: [cacheContainer(resource, image)],
+        containers: [cacheContainer(resource, image, config)],
         // The working directory of the image, which remains empty, because nothing is saved.
         volumes: [{ name: 'data', emptyDir: {} }],
         terminationGracePeriodSeconds: 30,

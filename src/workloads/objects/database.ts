@@ -1,4 +1,5 @@
 import type { V1Container, V1Probe, V1StatefulSetSpec, V1Volume } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { parseQuantity } from '../../domain/kubernetes/quantity.ts';
 import { DATABASE_PORT, DATABASE_ROLE, PORT_NAMES } from '../addresses.ts';
@@ -6,12 +7,12 @@ import type { KubeObject } from '../desired-object.ts';
 import { commonLabels, metadata, selectorLabels } from '../labels.ts';
 import { databaseName } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
-import { containerResources } from './container-resources.ts';
+import { containerResources, withEphemeralStorage } from './container-resources.ts';
 import { databasePullPolicy } from './pull-policy.ts';
 import { OWN_CONTAINER_SECURITY } from './security.ts';
 import { clusterService } from './service.ts';
 
-type PullConfig = Parameters<typeof databasePullPolicy>[1];
+type DatabaseConfig = Parameters<typeof databasePullPolicy>[1] & Pick<RenderConfig, 'ephemeralStorage'>;
 
 /** User `postgres` of the official image (Debian) and of images based on it. */
 const DATABASE_USER = 999;
@@ -60,7 +61,7 @@ function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {
   return { exec: { command: ['sh', '-c', script] }, timeoutSeconds: 5 };
 }
 
-function databaseContainer(resource: ManagedDeployment, image: string, config: PullConfig): V1Container {
+function databaseContainer(resource: ManagedDeployment, image: string, config: DatabaseConfig): V1Container {
   const { resources, maxConnections } = resource.spec.database;
   const imagePullPolicy = databasePullPolicy(image, config);
   return {
@@ -91,7 +92,7 @@ function databaseContainer(resource: ManagedDeployment, image: string, config: P
     // The stop signal is SIGINT. A fast shutdown ends sessions and writes a checkpoint. After SIGTERM, PostgreSQL would
     // wait until all clients disconnect.
     lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
-    ...containerResources(resources),
+    ...containerResources(withEphemeralStorage(resources, config)),
     volumeMounts: [
       { name: 'data', mountPath: '/data' },
       { name: 'credentials', mountPath: '/run/credentials', readOnly: true },
@@ -125,7 +126,7 @@ function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
 export function databaseStatefulSet(
   resource: ManagedDeployment,
   image: string,
-  config: PullConfig,
+  config: DatabaseConfig,
 ): KubeObject {
   const name = databaseName(resource);
   const spec: V1StatefulSetSpec = {

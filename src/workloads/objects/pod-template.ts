@@ -19,7 +19,7 @@ import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { servingFields } from './app-probes.ts';
-import { containerResources } from './container-resources.ts';
+import { containerResources, withEphemeralStorage } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
@@ -52,7 +52,7 @@ function appContainer(
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...(component === 'api' ? servingFields(config) : {}),
-    ...containerResources(resources),
+    ...containerResources(withEphemeralStorage(resources, config, spec.podTemplate.volumes)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(config.podSecurity),
   };

@@ -16,6 +16,9 @@ beforeAll(async () => {
 interface Container {
   image: string;
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[];
+  envFrom?: object[];
+  resources: object;
+  securityContext: { readOnlyRootFilesystem?: boolean };
   volumeMounts: object[];
   ports?: { name: string }[];
   startupProbe?: { failureThreshold: number; periodSeconds: number };
@@ -30,6 +33,7 @@ export interface Rendered extends ManifestObject {
   data?: Record<string, string>;
   subjects?: object[];
   spec?: {
+    replicas?: number;
     template?: {
       metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
       spec: {

@@ -43,7 +43,7 @@ it.each([
 });
 
 it('uses the account, the namespace of the release and the build namespace of the values', async () => {
-  const values = ['hosting=cloud', 'serviceAccounts.names.listener=theirs', 'builds.namespace=images'];
+  const values = ['hosting=cloud', 'listener.serviceAccount.name=theirs', 'builds.namespace=images'];
   const objects = parsed(await helm(environment(), template('another', ...values)));
   const policy = policyIn(objects, 'berth-listener-writes-another');
   expect(accountOf(policy)).toContain("'system:serviceaccount:another:theirs'");
@@ -84,9 +84,4 @@ it('fails when the cluster does not serve admission policies, unless rbac.admiss
   const kind = ['--api-versions', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'];
   const all = await helm(environment(), [...template('berth-system', 'hosting=cloud'), ...served, ...kind]);
   expect(policyIn(parsed(all))).toBeDefined();
-});
-
-it('renders the policy with the values of an older chart that did not have it', async () => {
-  const reused = ['hosting=cloud', 'rbac.admissionPolicy=null', 'rbac.listenerNamespaces=null'];
-  expect(policyIn(await render(...reused))).toBeDefined();
 });

@@ -65,15 +65,17 @@ describe('the chart', () => {
 
   it('sets malloc variables for the roles that use the cluster, unless the values set them', async () => {
     const sparing = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' };
-    const [plain, other] = await Promise.all([render(), render('env.MALLOC_ARENA_MAX=mine')]);
+    const [plain, other] = await Promise.all([
+      render(),
+      render('extraEnv[0].name=MALLOC_ARENA_MAX', 'extraEnv[0].value=mine'),
+    ]);
     for (const role of ['listener', 'operator']) {
       expect(variablesOf(plain, role, /^MALLOC_/), role).toEqual(sparing);
       // Tests and benches run the roles with the same variables.
       expect(podEnvironment(role), role).toEqual({ ...sparing, NODE_OPTIONS: V8_OPTIONS });
     }
     expect(variablesOf(plain, 'api', /^MALLOC_/)).toEqual({});
-    expect(variablesOf(other, 'operator', /^MALLOC_/)).toEqual({ MALLOC_MMAP_THRESHOLD_: '32768' });
-    expect(named(other, 'ConfigMap', 'berth')?.data?.['MALLOC_ARENA_MAX']).toBe('mine');
+    expect(variablesOf(other, 'operator', /^MALLOC_/)).toEqual({ ...sparing, MALLOC_ARENA_MAX: 'mine' });
   });
 
   it('derives the options of V8 from the memory limit of each role, unless the values set them', async () => {
@@ -85,13 +87,13 @@ describe('the chart', () => {
     const [plain, limits, own] = await Promise.all([
       render(),
       render(...changed),
-      render('env.NODE_OPTIONS=--max-old-space-size=64'),
+      render('extraEnv[0].name=NODE_OPTIONS', 'extraEnv[0].value=--max-old-space-size=64'),
     ]);
     const optionsOf = (objects: Rendered[], role: string) =>
       variablesOf(objects, role, /^NODE_OPTIONS$/)['NODE_OPTIONS'];
     for (const role of ['api', 'listener', 'operator']) {
       expect(optionsOf(plain, role), role).toBe(V8_OPTIONS);
-      expect(optionsOf(own, role), role).toBeUndefined();
+      expect(optionsOf(own, role), role).toBe('--max-old-space-size=64');
     }
     for (const role of ['api', 'all'])
       expect(podEnvironment(role), role).toEqual({ NODE_OPTIONS: V8_OPTIONS });
@@ -99,7 +101,6 @@ describe('the chart', () => {
     expect(optionsOf(limits, 'listener')).toBe('--max-semi-space-size=16 --max-old-space-size=100');
     // A unit that the chart does not convert.
     expect(optionsOf(limits, 'operator')).toBe('--max-semi-space-size=16');
-    expect(named(own, 'ConfigMap', 'berth')?.data?.['NODE_OPTIONS']).toBe('--max-old-space-size=64');
     // Node refuses to start with an option that NODE_OPTIONS does not permit.
     const heap = 'require("node:v8").getHeapStatistics().heap_size_limit / 1048576';
     const env = { NODE_OPTIONS: V8_OPTIONS };
@@ -142,8 +143,8 @@ describe('the chart', () => {
     const values = [
       'imagePullSecrets[0].name=x',
       'tolerations[0].operator=Exists',
-      'api.resources.limits.memory=1Gi',
-      'env.HTTPS_PROXY=http://proxy.example',
+      'resources.limits.memory=1Gi',
+      'extraEnv[0].name=HTTPS_PROXY',
       'caBundle.configMap=x',
       'podLabels.team=x',
       'migrate.nodeSelector.a=b',
@@ -192,7 +193,8 @@ describe('the chart', () => {
     const objects = await render(
       'caBundle.secret=authorities',
       'caBundle.key=tls.crt',
-      'env.HTTPS_PROXY=http://proxy.example',
+      'extraEnv[0].name=HTTPS_PROXY',
+      'extraEnv[0].value=http://proxy.example',
       'extraVolumes[0].name=files',
       'extraVolumes[0].configMap.name=files',
       'extraVolumeMounts[0].name=files',
@@ -203,6 +205,7 @@ describe('the chart', () => {
     for (const { spec } of pods) {
       const [container] = spec.containers;
       expect(container?.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/berth/ca/ca.crt' });
+      expect(container?.env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy.example' });
       expect(container?.volumeMounts).toContainEqual({ name: 'files', mountPath: '/etc/files' });
       expect(container?.volumeMounts).toContainEqual({
         name: 'ca-bundle',
@@ -213,9 +216,6 @@ describe('the chart', () => {
       expect(spec.volumes).toContainEqual({ name: 'ca-bundle', secret });
       expect(spec.volumes).toContainEqual({ name: 'files', configMap: { name: 'files' } });
     }
-    const migrate = jobsOf(objects)[0]?.spec?.template?.spec.containers[0];
-    expect(migrate?.env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy.example' });
-    expect(named(objects, 'ConfigMap', 'berth')?.data).toMatchObject({ HTTPS_PROXY: 'http://proxy.example' });
   });
 
   it('passes to listener and operator only their own keys of the Secret, with optional credentials for traces', async () => {
@@ -264,11 +264,11 @@ describe('the chart', () => {
 
   it('uses existing ServiceAccounts, and lets the API listen on IPv6 behind an Ingress', async () => {
     const objects = await render(
-      'serviceAccounts.create=false',
-      'serviceAccounts.names.operator=theirs',
+      'serviceAccount.create=false',
+      'operator.serviceAccount.name=theirs',
       'config.BERTH_HOST=::',
       'api.ingress.enabled=true',
-      'api.ingress.host=berth.example.com',
+      'api.ingress.hosts[0].host=berth.example.com',
       'api.ingress.className=nginx',
       'api.ingress.tls[0].secretName=berth-tls',
     );
@@ -337,9 +337,10 @@ describe('the chart', () => {
     const contextsOf = (objects: Rendered[]) =>
       objects.flatMap(({ spec }) => spec?.template?.spec.securityContext ?? []);
     const always = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+    const byCluster = await render('podSecurityContext.runAsUser=null', 'podSecurityContext.runAsGroup=null');
     const own = contextsOf(await render());
     expect(new Set(own.map((context) => JSON.stringify(context))).size).toBe(1);
     expect(own[0]).toEqual({ ...always, runAsUser: 10001, runAsGroup: 10001 });
-    expect(contextsOf(await render('podSecurityContext=null'))[0]).toEqual(always);
+    expect(contextsOf(byCluster)[0]).toEqual(always);
   });
 });

@@ -1,16 +1,25 @@
 /** What the chart takes as values, what it refuses, and what follows from some of them. */
-import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { CHART } from '../../../scripts/manifests.ts';
 import { publicNetworks } from '../../../src/domain/net/networks.ts';
+import { textOf } from '../../docs/pages.ts';
 import { helm } from '../../installation/helm.ts';
 import { named, type Policy, parsed, policyOf, type Rendered, render, set } from '../harness/chart.ts';
 import { environment } from '../harness/environment.ts';
 
 const OLDER_VALUES = fileURLToPath(new URL('../../installation/older-values.yaml', import.meta.url));
+
+/** The renamed values, with their new names, as the chart lists them. */
+function renamedValues(): { before: string; after: string }[] {
+  const text = readFileSync(join(CHART, 'templates/_check.tpl'), 'utf8');
+  const [, block = ''] = /define "berth.renamedValues" -\}\}\n([\s\S]*?)\n\{\{- end/.exec(text) ?? [];
+  return Object.entries(parse(block) as Record<string, string>).map(([before, after]) => ({ before, after }));
+}
 
 /** Arguments of Helm; settings are strings, also those that look like numbers. */
 const settings = (...given: string[]) => [
@@ -24,12 +33,25 @@ describe('the chart', () => {
   });
 
   it.each([
-    ['an unknown value', ['replicas=3'], /replicas/],
-    ['a misspelt value', ['api.replica=3'], /replica/],
-    ['a misspelt setting', ['config.BERTH_LOGLEVEL=info'], /BERTH_LOGLEVEL/],
+    ['an unknown value', ['replicaCounts=3'], /replicaCounts/],
+    ['a misspelled value of a role', ['api.replica=3'], /replica/],
+    ['a misspelled key of a common value', ['image.tagg=1'], /tagg/],
+    ['a misspelled key of a value of a role', ['operator.podSecurityContext.runAsUsr=1'], /runAsUsr/],
+    ['an autoscaler for a role of which one pod works', ['operator.autoscaling.enabled=true'], /autoscaling/],
+    ['an unknown setting of the Secret', ['existingSecretKeys.BERTH_KEY=x'], /BERTH_KEY/],
+    ['a misspelled setting', ['config.BERTH_LOGLEVEL=info'], /BERTH_LOGLEVEL/],
     ['a secret among the settings', ['config.DATABASE_URL=postgres://x'], /DATABASE_URL/],
     ['a key among the settings', ['config.BERTH_LISTENER_KEY=x'], /BERTH_LISTENER_KEY/],
-    ['a secret in the environment', ['env.BERTH_ENCRYPTION_KEYS=x'], /BERTH_ENCRYPTION_KEYS is a setting/],
+    [
+      'a secret in the environment',
+      ['extraEnv[0].name=BERTH_ENCRYPTION_KEYS', 'extraEnv[0].value=x'],
+      /BERTH_ENCRYPTION_KEYS is a setting/,
+    ],
+    [
+      'a setting in the environment of a role',
+      ['operator.extraEnv[0].name=BERTH_ROUTING', 'operator.extraEnv[0].value=none'],
+      /BERTH_ROUTING is a setting/,
+    ],
     ['a setting that the chart sets itself', ['config.BERTH_HOSTING=cloud'], /BERTH_HOSTING/],
     ['an incomplete digest', ['image.digest=sha256:abc'], /digest/],
     ['an empty Secret name', ['existingSecret='], /existingSecret/],
@@ -45,11 +67,12 @@ describe('the chart', () => {
   });
 
   it.each([
-    ['an Ingress without a host', ['api.ingress.enabled=true'], /needs api.ingress.host/],
+    ['an Ingress without a host', ['api.ingress.enabled=true'], /needs ingress.hosts/],
+    ['an autoscaler for one pod with all roles', ['singlePod=true', 'autoscaling.enabled=true'], /singlePod/],
     ['two CA bundles', ['caBundle.configMap=a', 'caBundle.secret=b'], /either configMap or secret/],
     [
       'a CA bundle that is set twice',
-      ['caBundle.configMap=a', 'env.NODE_EXTRA_CA_CERTS=/x'],
+      ['caBundle.configMap=a', 'extraEnv[0].name=NODE_EXTRA_CA_CERTS', 'extraEnv[0].value=/x'],
       /NODE_EXTRA_CA_CERTS is set by caBundle/,
     ],
     ['a CA for builds that no build can read', ['config.BERTH_BUILD_CA=/x'], /'BERTH_BUILD_CA' not allowed/],
@@ -169,35 +192,27 @@ describe('the chart', () => {
     }
   });
 
-  it('renders the same objects with the values of an older chart, as with helm upgrade --reuse-values', async () => {
+  it('refuses each renamed value with its new name, also when only the defaults of an older chart are reused', async () => {
+    const rows = renamedValues();
+    expect(rows.length).toBeGreaterThan(8);
+    for (const { before, after } of rows) {
+      await expect(render(`${before}=1`), before).rejects.toThrow(`${before} is now ${after}`);
+    }
     const copy = mkdtempSync(join(tmpdir(), 'berth-chart-'));
     onTestFinished(() => rmSync(copy, { recursive: true }));
     cpSync(CHART, copy, { recursive: true });
     cpSync(OLDER_VALUES, join(copy, 'values.yaml'));
-    // Names and sums that follow from the user below.
-    const alike = (objects: Rendered[]) =>
-      JSON.parse(JSON.stringify(objects).replaceAll(/berth-migrate-\w+|[0-9a-f]{64}/g, ''));
-    for (const values of [
-      [],
-      [
-        'hosting=cloud',
-        ...['metrics.prometheusRule', 'metrics.dashboard', 'podMonitor'].map(
-          (name) => `${name}.enabled=true`,
-        ),
-      ],
-      [
-        'singlePod=true',
-        'caBundle.configMap=a',
-        'api.ingress.enabled=true',
-        'api.ingress.host=berth.example',
-      ],
-      ['serviceAccounts.names.api=theirs', 'migrate.nodeSelector.pool=own'],
-    ]) {
-      const older = helm(environment(), ['template', 'berth', copy, '-n', 'berth-system', ...set(values)]);
-      // The image says itself as which user it runs.
-      const newer = render('podSecurityContext=null', ...values);
-      expect(alike(parsed(await older))).toEqual(alike(await newer));
-    }
+    const reused = helm(environment(), ['template', 'berth', copy, '-n', 'berth-system']);
+    await expect(reused).rejects.toThrow(/env is now extraEnv.*use --reset-then-reuse-values/s);
+  });
+
+  it('lists the renamed values on the page about upgrades', () => {
+    const table = textOf('docs/install.md').matchAll(/^ *\| `([^`]+)` \| `([^`]+)`(.*) \|$/gm);
+    const listed = [...table].map(([, before = '', after = '', rest = '']) => ({
+      before,
+      after: `${after}${rest}`,
+    }));
+    for (const row of renamedValues()) expect(listed).toContainEqual(row);
   });
 
   it('renders no Secret in any mode', async () => {

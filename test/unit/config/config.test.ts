@@ -174,6 +174,23 @@ describe('the configuration', () => {
     expect([own.podSecurity, own.networkIsolation]).toEqual(['baseline', false]);
   });
 
+  test('reads the ephemeral storage of workloads in normal form, and rejects a request above the limit', () => {
+    const storageOf = (request?: string, limit?: string) =>
+      loadConfig({
+        ...(request === undefined ? {} : { BERTH_EPHEMERAL_STORAGE_REQUEST: request }),
+        ...(limit === undefined ? {} : { BERTH_EPHEMERAL_STORAGE_LIMIT: limit }),
+      }).rendering.ephemeralStorage;
+    expect(storageOf()).toEqual({ request: '64Mi', limit: '50Gi' });
+    expect(storageOf('none', '2048Mi')).toEqual({ request: null, limit: '2Gi' });
+    expect(storageOf('1Gi', 'none')).toEqual({ request: '1Gi', limit: null });
+    expect(problemsOf({ BERTH_EPHEMERAL_STORAGE_REQUEST: '51Gi' })).toEqual([
+      expect.stringMatching(/^BERTH_EPHEMERAL_STORAGE_REQUEST: 51Gi is more than .*; next: lower it/),
+    ]);
+    for (const wrong of ['0', '-1Gi', 'much', '1 Gi']) {
+      expect(problemsOf({ BERTH_EPHEMERAL_STORAGE_LIMIT: wrong }), wrong).toHaveLength(1);
+    }
+  });
+
   test('rejects a setting that disables network isolation in cloud mode', () => {
     const isolation = { BERTH_NETWORK_ISOLATION: 'false' };
     expect(problemsOf({ BERTH_HOSTING: 'cloud', ...isolation })).toEqual([

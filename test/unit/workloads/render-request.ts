@@ -40,6 +40,7 @@ export const SELF_HOSTED: RenderConfig = {
   routing: { mode: 'ingress', className: 'nginx', tlsIssuer: null },
   otlpEndpoint: null,
   networkIsolation: false,
+  ephemeralStorage: { request: '64Mi', limit: '50Gi' },
   storageClass: null,
   kubernetesVersion: '1.36',
 };

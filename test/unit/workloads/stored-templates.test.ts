@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
-import { parseStoredTemplates, storedTemplates } from '../../../src/workloads/stored-templates.ts';
-import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
+import {
+  parseStoredTemplates,
+  recordedInputsHash,
+  storedTemplates,
+} from '../../../src/workloads/stored-templates.ts';
+import { isTemplateInputsHash, templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
 import { minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';
 
@@ -47,6 +51,26 @@ describe('stored templates', () => {
   ])('are not read from another ControllerRevision: %s', (_, object) => {
     expect(parseStoredTemplates(object)).toBeNull();
   });
+});
+
+test('records the hash as written in the label, for the previous version, and the normal form in an annotation', () => {
+  const { components } = resource.spec;
+  const spelled = {
+    ...resource,
+    spec: {
+      ...resource.spec,
+      components: { api: { ...components.api, resources: { requests: { memory: '1024Mi' } } } },
+    },
+  } as ManagedDeployment;
+  const { metadata } = storedTemplates(spelled, {}, 1);
+  const recorded = metadata.labels?.['berth.dev/inputs-hash'] ?? '';
+  expect(recorded).not.toBe(templateInputsHash(spelled));
+  expect(isTemplateInputsHash(spelled, recorded)).toBe(true);
+  expect(recordedInputsHash(metadata)).toBe(templateInputsHash(spelled));
+  expect(recordedInputsHash({ labels: { 'berth.dev/inputs-hash': 'of-an-earlier-version' } })).toBe(
+    'of-an-earlier-version',
+  );
+  expect(recordedInputsHash({ annotations: metadata.annotations ?? {} })).toBeUndefined();
 });
 
 describe('templateInputsHash', () => {

@@ -1,5 +1,5 @@
 {{/*
-What serviceMonitor and podMonitor have in common. A release of an earlier chart with --reuse-values has neither value.
+What serviceMonitor and podMonitor have in common.
 
 The endpoint that Prometheus scrapes. Takes the values of the monitor.
 */}}
@@ -20,10 +20,10 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 
 {{/* Metadata of a monitor. Takes a dict: root (the root context), monitor (the values of the monitor). */}}
 {{- define "berth.monitorMetadata" -}}
-name: berth
+name: {{ include "berth.fullname" .root }}
 namespace: {{ .root.Release.Namespace }}
 labels:
-  {{- include "berth.labels" (dict) | nindent 2 }}
+  {{- include "berth.labels" (dict "root" .root) | nindent 2 }}
   {{- with .monitor.labels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

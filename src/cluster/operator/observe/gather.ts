@@ -5,9 +5,12 @@ import {
 } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
-import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
 import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
-import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
+import {
+  parseStoredTemplates,
+  recordedInputsHash,
+  type StoredTemplates,
+} from '../../../workloads/stored-templates.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { asFirstGiven } from '../images/revision-image.ts';
 import { CHILD_KIND_NAMES, type ChildKindName, OPTIONAL_KINDS } from '../kinds.ts';
@@ -158,7 +161,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
     creationTimestamp = '',
   } = object.metadata;
   const askedPods = annotations?.[ANNOTATIONS.askedPods];
-  const inputsHash = labels?.[INPUTS_HASH_LABEL];
+  const inputsHash = recordedInputsHash(object.metadata);
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
   if (isSecretSentinel(object)) return [];

@@ -1,10 +1,10 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
-import { canonicalJson, contentHash, textHash } from '../../../domain/core/hash.ts';
+import { canonicalJson, textHash } from '../../../domain/core/hash.ts';
 import type { DesiredObject, KubeObject } from '../../../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { sameMeaning } from '../../../workloads/same-template.ts';
-import { dataServiceInputs, isDataServiceInputsHash } from '../../../workloads/template-inputs.ts';
+import { dataServiceInputsHashes, isDataServiceInputsHash } from '../../../workloads/template-inputs.ts';
 import { boundedCache } from '../observe/bounded-cache.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
@@ -14,8 +14,10 @@ import { type ChildObject, liveChild, type Observed, type ObservedResource } fro
  * is stored in an annotation of the workload, because it is needed exactly as long as the workload exists.
  */
 interface PinnedTemplate {
-  /** Hash of `dataServiceInputs`. */
+  /** Hash of `dataServiceInputs` as written. An earlier version recorded that of the normal form. */
   readonly inputs: string;
+  /** Hash of their normal form. Absent: it equals `inputs`, or an earlier version pinned the template. */
+  readonly normal?: string | undefined;
   /** Hash of the template. An edited template does not match the hash and is ignored. */
   readonly hash: string;
   readonly template: V1PodTemplateSpec;
@@ -68,12 +70,12 @@ function templateFor(
   { resource, service, image, kept, isRefused }: ServiceTemplate,
   current: () => { live: V1PodTemplateSpec | undefined; rendered: V1PodTemplateSpec },
 ): Pinned {
-  if (kept !== undefined && (isRefused || isDataServiceInputsHash(resource, service, image, kept.inputs)))
-    return kept;
+  if (kept !== undefined && (isRefused || isFor(kept, resource, service, image))) return kept;
   const { live, rendered } = current();
   if (isRefused) return pinning('', live ?? rendered);
   const template = kept !== undefined && sameMeaning(kept.template, rendered) ? kept.template : rendered;
-  return pinning(contentHash(dataServiceInputs(resource, service, image)), template);
+  const { normal, written } = dataServiceInputsHashes(resource, service, image);
+  return pinning(written, template, normal === written ? undefined : normal);
 }
 
 /** The running template, for workloads of an early version of Berth, which pinned no template. */
@@ -93,7 +95,18 @@ export function isPinnedFor(
     service === 'database'
       ? readPinned(observed, 'StatefulSet', databaseName(resource))
       : readPinned(observed, 'Deployment', cacheName(resource));
-  return kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs);
+  return kept !== undefined && isFor(kept, resource, service, image);
+}
+
+/** Whether a template was pinned for the inputs of this resource, in any spelling. */
+function isFor(
+  { inputs, normal }: PinnedTemplate,
+  resource: ObservedResource,
+  service: 'database' | 'cache',
+  image: string | undefined,
+): boolean {
+  const recorded = normal === undefined ? [inputs] : [inputs, normal];
+  return recorded.some((hash) => isDataServiceInputsHash(resource, service, image, hash));
 }
 
 /** The pinned template of a data service; undefined: no template is pinned. */
@@ -110,12 +123,13 @@ type Pinned = PinnedTemplate & {
   readonly text: string;
 };
 
-function pinning(inputs: string, template: V1PodTemplateSpec): Pinned {
+function pinning(inputs: string, template: V1PodTemplateSpec, normal?: string): Pinned {
   const canonical = canonicalJson(template);
   const hash = textHash(canonical);
-  // The result equals canonicalJson of all three values, but the template is serialized only once.
-  const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},"template":${canonical}}`;
-  return { inputs, hash, template, text };
+  const spelling = normal === undefined ? '' : `"normal":${JSON.stringify(normal)},`;
+  // The result equals canonicalJson of all values, but the template is serialized only once.
+  const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},${spelling}"template":${canonical}}`;
+  return { inputs, normal, hash, template, text };
 }
 
 /** Maximum number of cached templates. A template takes some KiB, and a deployment has up to two pinned templates. */
@@ -136,7 +150,8 @@ function readPinned(observed: Observed, kind: string, name: string): Pinned | un
 }
 
 /** The start of the text that `pinning` writes. The hash covers the template as text. */
-const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
+const AS_WRITTEN =
+  /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})",(?:"normal":"([0-9a-f]{16})",)?"template":/;
 
 /**
  * Parses an annotation that is unchanged since `pinning` wrote it; null when the hash does not match the text. The
@@ -144,11 +159,11 @@ const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","templa
  * security, because a person who edits the annotation can choose both template and hash in either form.
  */
 function pinnedAsWritten(text: string): Pinned | null {
-  const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];
+  const [start = '', hash = '', inputs = '', normal] = AS_WRITTEN.exec(text) ?? [];
   if (start === '' || !text.endsWith('}')) return null;
   const canonical = text.slice(start.length, -1);
   if (textHash(canonical) !== hash) return null;
-  return { inputs, hash, template: JSON.parse(canonical) as V1PodTemplateSpec, text };
+  return { inputs, normal, hash, template: JSON.parse(canonical) as V1PodTemplateSpec, text };
 }
 
 function pinnedOn({ metadata }: ChildObject): Pinned | null {
@@ -157,9 +172,9 @@ function pinnedOn({ metadata }: ChildObject): Pinned | null {
   try {
     const asWritten = pinnedAsWritten(text);
     if (asWritten !== null) return asWritten;
-    const { inputs, hash, template } = (JSON.parse(text) ?? {}) as Partial<PinnedTemplate>;
+    const { inputs, normal, hash, template } = (JSON.parse(text) ?? {}) as Partial<PinnedTemplate>;
     if (inputs === undefined || template === undefined) return null;
-    const kept = pinning(inputs, template);
+    const kept = pinning(inputs, template, normal);
     return kept.hash === hash ? kept : null;
   } catch {
     return null;

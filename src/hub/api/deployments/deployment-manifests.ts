@@ -94,7 +94,7 @@ function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   const { database, cache } = resource.spec;
   return [
     database.external ? null : databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING),
-    cache.external ? null : cacheDeployment(resource, SAME_IMAGE),
+    cache.external ? null : cacheDeployment(resource, SAME_IMAGE, {}),
   ];
 }
 

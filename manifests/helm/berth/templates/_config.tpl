@@ -1,0 +1,66 @@
+{{/*
+Data of the ConfigMap. Pods of the previous version read it too, when they restart during an upgrade or after a return to
+that version. Settings that the chart sets itself and that the previous version does not know belong into the `env` of the
+new pods (decision 0032).
+*/}}
+{{- define "berth.config" -}}
+{{- $data := dict "BERTH_HOSTING" .Values.hosting "BERTH_NAMESPACE" .Release.Namespace -}}
+{{- if or .Values.singlePod .Values.api.enabled -}}
+{{- $port := (include "berth.role" (dict "role" "api" "root" .) | fromJson).service.port | int -}}
+{{- $host := printf "http://%s-api.%s.svc" (include "berth.fullname" .) .Release.Namespace -}}
+{{- $_ := set $data "BERTH_HUB_URL" (ternary $host (printf "%s:%d" $host $port) (eq $port 80)) -}}
+{{- end -}}
+{{- with .Values.namespaces.names -}}{{- $_ := set $data "BERTH_NAMESPACES" (join "," .) -}}{{- end -}}
+{{- if .Values.policy -}}{{- $_ := set $data "BERTH_POLICY" "/etc/berth/policy/policy.yaml" -}}{{- end -}}
+{{- if eq .Values.hosting "cloud" -}}
+{{- $_ := set $data "BERTH_BUILD_NAMESPACE" .Values.builds.namespace -}}
+{{- $_ := set $data "BERTH_BUILD_BERTH_IMAGE" (include "berth.image" (dict "image" .Values.image "root" .)) -}}
+{{- end -}}
+{{- toYaml (merge (omit .Values.config "BERTH_MIGRATION_WAIT_SECONDS") $data) -}}
+{{- end }}
+
+{{/* Hash of everything that a pod reads at its start. A changed hash replaces the pods. */}}
+{{- define "berth.configChecksum" -}}
+{{- printf "%s\n%s" (include "berth.config" .) .Values.policy | sha256sum -}}
+{{- end }}
+
+{{/* Variables whose values come from the Secret, as JSON: {"env": […]}. Takes a dict: own (the values of the role), names, required (a list of names). */}}
+{{- define "berth.secretEnv" -}}
+{{- $own := .own -}}
+{{- $required := .required | default list -}}
+{{- $env := list -}}
+{{- range .names -}}
+{{- $reference := dict "name" $own.existingSecret "key" (index $own.existingSecretKeys . | default .) -}}
+{{- if not (has . $required) -}}{{- $_ := set $reference "optional" true -}}{{- end -}}
+{{- $env = append $env (dict "name" . "valueFrom" (dict "secretKeyRef" $reference)) -}}
+{{- end -}}
+{{- dict "env" $env | toJson -}}
+{{- end }}
+
+{{/* Joins lists of variables, as JSON: {"env": […]}. The last variable of a name wins. Takes a list of lists. */}}
+{{- define "berth.joinEnv" -}}
+{{- $names := list -}}
+{{- $byName := dict -}}
+{{- range . -}}{{- range . -}}
+{{- $names = append $names .name | uniq -}}
+{{- $_ := set $byName .name . -}}
+{{- end -}}{{- end -}}
+{{- $env := list -}}
+{{- range $names -}}{{- $env = append $env (index $byName .) -}}{{- end -}}
+{{- dict "env" $env | toJson -}}
+{{- end }}
+
+{{/*
+Options of V8. The young generation stays small. The old generation may use the memory limit minus 128 MiB, which the young
+generation and native memory need, so that V8 collects garbage before the kernel ends the process. With small limits, it may
+use half. Takes the resources of the container.
+*/}}
+{{- define "berth.nodeOptions" -}}
+{{- $limit := toString (dig "limits" "memory" "" (. | default dict)) -}}
+{{- $mebibytes := 0 -}}
+{{- if regexMatch "^[0-9]+Mi$" $limit -}}{{- $mebibytes = int (trimSuffix "Mi" $limit) -}}
+{{- else if regexMatch "^[0-9]+Gi$" $limit -}}{{- $mebibytes = mul 1024 (int (trimSuffix "Gi" $limit)) -}}
+{{- end -}}
+--max-semi-space-size=16
+{{- with $mebibytes }} --max-old-space-size={{ max (sub . 128) (div . 2) }}{{- end -}}
+{{- end }}
