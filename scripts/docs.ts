@@ -5,8 +5,11 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { buildProgram } from '../src/cli/program.ts';
+import { processHost } from '../src/cli/run.ts';
 import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
+import { cliDoc } from './cli-doc.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
@@ -17,11 +20,13 @@ const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta
 
 const benches = await loadBenches();
 const openApi = await openApiDocument();
+const program = await buildProgram(null, processHost([]));
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   // Does not run benches. It compares the stored results with the current goals.
   [PAGE]: () => performancePage(pathOf(''), benches),
+  'docs/cli.md': () => cliDoc(program),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,

@@ -170,7 +170,7 @@ export async function startStack(
   const key = JSON.parse(
     await runBerth(
       stateDir,
-      ['keys', 'create', '--tenant', 'demo', '--name', 'demo', '--scopes', SCOPES.join(','), '--json'],
+      ['keys', 'create', '--tenant', 'demo', '--name', 'demo', '--scopes', SCOPES.join(','), '-o', 'json'],
       settings,
     ),
   ) as { api_key: string; tenant_id: string };

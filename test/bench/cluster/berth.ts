@@ -7,7 +7,7 @@ import { type ComponentName, startOrder } from '../../cluster/layout.ts';
 import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
-import { runBerth, startBerth } from '../../installation/berth-process.ts';
+import { createTenantKey, startBerth } from '../../installation/berth-process.ts';
 import { canRunInCluster, inClusterSettings } from '../../installation/in-cluster.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
@@ -175,12 +175,7 @@ export async function prepareClusterBerth(
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
       }),
     async otherTenant(tenant) {
-      const args = ['keys', 'create', '--tenant', tenant, '--name', tenant, '--json'];
-      const { api_key: key } = JSON.parse(
-        await runBerth(stateDir, args, prepared.settings, context.root),
-      ) as {
-        api_key: string;
-      };
+      const { apiKey: key } = await createTenantKey(stateDir, tenant, prepared.settings, context.root);
       keys.push(key);
       return key;
     },

@@ -105,7 +105,7 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   await runBerth(stateDir, ['migrate'], settings);
   const made = await runBerth(
     stateDir,
-    ['keys', 'create', '--tenant', 'walk', '--name', 'walk', '--json'],
+    ['keys', 'create', '--tenant', 'walk', '--name', 'walk', '-o', 'json'],
     settings,
   );
   const { api_key: key } = JSON.parse(made) as { api_key: string };
