@@ -30,7 +30,7 @@ function environmentOf(wanted: readonly KubeObject[]): string[] {
 /** The number of a change says nothing of what is wanted. */
 function comparable(object: KubeObject): KubeObject {
   if (object.kind !== RESOURCES.ManagedDeployment.kind) return object;
-  const { generation: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
+  const { recordGeneration: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
   return { ...object, spec } as KubeObject;
 }
 

@@ -1,7 +1,7 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { type ConditionType, isDataReady, type Reason } from '../../../domain/conditions/conditions.ts';
 import { combinedHold, type DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
-import { type DeploymentStatus, deploymentStatus } from '../../../domain/revision/states.ts';
+import { type DeploymentStatus, deploymentStatus as deploymentStatusOf } from '../../../domain/revision/states.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { type Finding, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
@@ -24,7 +24,9 @@ export function rejectedStatus(
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
-    ...(resource.status?.status === undefined ? {} : { status: 'UNKNOWN' satisfies DeploymentStatus }),
+    ...(resource.status?.deploymentStatus === undefined
+      ? {}
+      : { deploymentStatus: 'UNKNOWN' satisfies DeploymentStatus }),
     conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
   };
 }
@@ -37,7 +39,7 @@ export function rejectedStatus(
 export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
   const { resource } = observed;
   const refused = rejectedStatus(resource, 'Refused', message, now);
-  const { status: former, activeRevision } = resource.status ?? {};
+  const { deploymentStatus: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
   const off = isObservedOff(observed);
   const facts = { observed, failures: [], off, now };
@@ -50,7 +52,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
     const finding = seen[condition.type as ConditionType];
     return finding === undefined ? [condition] : toConditions({ [condition.type]: finding }, resource, now);
   });
-  const status = deploymentStatus({
+  const status = deploymentStatusOf({
     deleting: former === ('AWAITING_DELETE' satisfies DeploymentStatus),
     watched: true,
     observed: true,
@@ -58,7 +60,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
     observedOff: off,
     dataReady: isDataReady(conditions),
   });
-  return { ...refused, status, suspended: off, conditions };
+  return { ...refused, deploymentStatus: status, suspended: off, conditions };
 }
 
 /** All conditions of the current status, with this finding. */
@@ -88,7 +90,7 @@ export function deletionStatus(
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
-    status: 'AWAITING_DELETE' satisfies DeploymentStatus,
+    deploymentStatus: 'AWAITING_DELETE' satisfies DeploymentStatus,
     conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
   };
 }

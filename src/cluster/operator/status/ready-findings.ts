@@ -33,7 +33,7 @@ const READY_CHECKS: readonly Check[] = [
   function deletionRequested({ observed, paused, off, now }) {
     const { deletion } = observed.resource.spec;
     if (deletion === undefined) return false;
-    const asked = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    const asked = deletionMessage(deletion.requestTime, deletion.restorableUntilTime);
     const hold = off ? undefined : combinedHold(stuckPods(observed.pods, now));
     const message = hold === undefined ? asked : `${asked}; a pod does not stop: ${hold.message}`;
     return no(

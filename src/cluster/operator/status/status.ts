@@ -30,7 +30,7 @@ export interface StatusInput {
 /**
  * Derives the whole status from the observed state.
  *
- * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the hub's
+ * `observedGeneration` is the Kubernetes generation that this status describes. `observedRecordGeneration` is the hub's
  * generation in effect. The second value advances when all that the generation requests is in effect. While no revision
  * is active, the second value advances at once, unless a former active revision is being restored. Equal generations
  * mean that the cluster runs the desired state.
@@ -64,12 +64,12 @@ export function deriveStatus({
   const volume = volumeStatus(observed, failures);
   const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
-  const { generation, failed: known } = resource.spec;
-  const formerly = before.observedSpecGeneration ?? known?.observedGeneration ?? generation;
+  const { recordGeneration, failed: known } = resource.spec;
+  const formerly = before.observedRecordGeneration ?? known?.observedRecordGeneration ?? recordGeneration;
   return {
     observedGeneration: resource.metadata.generation,
-    observedSpecGeneration: inEffect ? generation : formerly,
-    status: statusWord(facts, conditions),
+    observedRecordGeneration: inEffect ? recordGeneration : formerly,
+    deploymentStatus: statusWord(facts, conditions),
     suspended: facts.off,
     conditions,
     ...(activeRevision === undefined ? {} : { activeRevision }),
@@ -162,8 +162,8 @@ function nextRollout(
 ): ManagedDeploymentStatus['rollout'] {
   if (startedAt === null || target.revision === null || target.name === null) return undefined;
   if (before.rollout?.templates !== target.name && paused) return before.rollout;
-  const since = templatesAt === null ? {} : { templatesAt };
-  return { ...target.revision, templates: target.name, startedAt, ...since };
+  const changed = templatesAt === null ? {} : { templatesChangeTime: templatesAt };
+  return { ...target.revision, templates: target.name, startTime: startedAt, ...changed };
 }
 
 function nextAwaiting({
@@ -174,7 +174,7 @@ function nextAwaiting({
   const awaits = awaitedBy(target);
   if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
   const { id, number } = awaits;
-  return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };
+  return { awaiting: { ...(id === undefined ? { number } : { id, number }), startTime: awaitingSince } };
 }
 
 /** Whether an earlier revision was active and is restored first, although no status records it. */

@@ -122,7 +122,7 @@ function resumption(before: Status | undefined, after: Status): Transition[] {
 function restoration(before: Status | undefined, after: Status): Transition[] {
   // A blocked deletion has a separate reason.
   const isLeaving = (status: Status | undefined) =>
-    status?.status === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
+    status?.deploymentStatus === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
     DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
   if (!isLeaving(before) || isLeaving(after)) return [];
   return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was cancelled' }];

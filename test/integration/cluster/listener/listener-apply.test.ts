@@ -86,7 +86,7 @@ describe('a deployment in the hub', () => {
     await fixture.until(
       record,
       'the last',
-      ({ spec }) => spec.generation === 51 && spec.revision.number === 51,
+      ({ spec }) => spec.recordGeneration === 51 && spec.revision.number === 51,
     );
     await fixture.acknowledged(record.id);
     expect(writes(from).length).toBeLessThan(50);
@@ -105,12 +105,12 @@ describe('a custom resource that another account changes', () => {
       record.appName,
       '--type=merge',
       '-p',
-      '{"spec":{"generation":99,"suspend":true,"database":{"storage":"900Gi"},"routing":{"url":"https://evil.example"}}}',
+      '{"spec":{"recordGeneration":99,"suspend":true,"database":{"storage":"900Gi"},"routing":{"url":"https://evil.example"}}}',
     );
     const after = await fixture.until(
       record,
       'put back',
-      ({ spec, metadata }) => metadata.generation >= 3 && spec.generation === 1,
+      ({ spec, metadata }) => metadata.generation >= 3 && spec.recordGeneration === 1,
     );
     expect(after.spec).toEqual(before.spec);
     expect(after.metadata.labels).toMatchObject({ team: 'blue' });
@@ -153,7 +153,7 @@ describe('a custom resource that another account changes', () => {
       '--subresource=status',
       '--type=merge',
       '-p',
-      '{"status":{"observedSpecGeneration":1,"suspended":false}}',
+      '{"status":{"observedRecordGeneration":1,"suspended":false}}',
     );
     await eventually('observed', async () => (await fixture.read(record.id))?.observation ?? undefined);
     expect(listener.requests.slice(from).filter(({ path }) => path !== '/version')).toEqual([]);

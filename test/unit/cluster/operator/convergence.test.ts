@@ -54,7 +54,7 @@ test('converges to the last spec after any sequence of specs, drift, restarts an
         const last = steps.at(-1)?.[0];
         const off = last?.suspend === true;
         expect(world.condition('Ready')).toBe(off ? 'False SwitchedOff' : 'True Converged');
-        expect(world.status.status).toBe(off ? 'UNUSED' : 'READY');
+        expect(world.status.deploymentStatus).toBe(off ? 'UNUSED' : 'READY');
         world.restart();
         expect(await world.reconcileOnce()).toEqual([]);
         if (!off) expect(outcomeOf(world)).toEqual(outcomeOf(await settled(last)));
