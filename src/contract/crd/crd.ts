@@ -3,7 +3,7 @@ import { MAX_QUANTITY_LENGTH } from '../../domain/kubernetes/quantity.ts';
 import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
-import { MANAGED_DEPLOYMENT, MAX_APP_NAME } from '../resource/definition.ts';
+import { MANAGED_DEPLOYMENT, MAX_APP_NAME, NOT_OBSERVED } from '../resource/definition.ts';
 import {
   managedDeploymentSpecSchema,
   managedDeploymentStatusSchema,
@@ -216,6 +216,8 @@ export function resourceSchema({ formerNames }: { readonly formerNames: boolean 
   }
   for (const [path, merging] of Object.entries(MERGING)) Object.assign(at(schema, path), merging);
   at(schema, 'status.conditions.items.lastTransitionTime').format = 'date-time';
+  // So tools that compare observedGeneration do not take a resource without a status for current.
+  at(schema, 'status').default = { observedGeneration: NOT_OBSERVED };
   relaxRenamedFields(schema);
   if (formerNames) addFormerNames(schema);
   return schema;

@@ -6,7 +6,7 @@ import {
   type ResourceFailureSource,
   reportedSource,
 } from '../../../contract/resource/resource-failure-source.ts';
-import type { Condition } from '../../../domain/conditions/conditions.ts';
+import { type Condition, PROGRESS_TYPES } from '../../../domain/conditions/conditions.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
@@ -111,12 +111,17 @@ function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pic
   return distinct.length === 0 ? {} : { images: distinct };
 }
 
+function reportedConditions({ status }: Resource): Condition[] {
+  return (status?.conditions ?? []).filter(({ type }) => !PROGRESS_TYPES.has(type));
+}
+
 /**
  * Conditions of a custom resource that is being deleted. The operator sets the conditions to Unknown. Until then, and
  * if the operator does not run, the former conditions are not reported as current.
  */
-function leavingConditions({ metadata, status }: Resource): Condition[] {
-  const conditions = status?.conditions ?? [];
+function leavingConditions(resource: Resource): Condition[] {
+  const { metadata } = resource;
+  const conditions = reportedConditions(resource);
   if (conditions.every(({ type, status: is }) => type === 'Ready' || is === 'Unknown')) return conditions;
   const { deletionTimestamp: since = '', name } = metadata;
   const held = finalizerHold({ kind: MANAGED_DEPLOYMENT.kind, metadata });
@@ -163,7 +168,7 @@ export function observedReport(resource: Resource): ObservedReport | null {
     name: metadata.name,
     namespace: metadata.namespace,
     observed_spec_generation: status.observedRecordGeneration,
-    conditions: leaves ? leavingConditions(resource) : (status.conditions ?? []),
+    conditions: leaves ? leavingConditions(resource) : reportedConditions(resource),
     off: status.suspended ?? false,
     url: leaves ? null : (status.url ?? null),
     ...routesOf(status),

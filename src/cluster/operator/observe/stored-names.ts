@@ -6,6 +6,7 @@ import {
   statusNames,
   statusWithBothNames,
 } from '../../../contract/resource/former-names.ts';
+import { NOT_OBSERVED } from '../../../contract/resource/definition.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import type { ObservedResource } from '../observed.ts';
@@ -24,17 +25,24 @@ export interface StoredNames {
 
 type Stored = KubeObject & { spec?: unknown; status?: unknown };
 
+/** Without the status that the API server adds to a resource that has none. */
+function observedPart<T extends KubeObject>(object: T): T & Stored {
+  const { status, ...others } = object as T & Stored;
+  const { observedGeneration } = (status ?? {}) as { observedGeneration?: unknown };
+  return observedGeneration === NOT_OBSERVED ? (others as T & Stored) : object;
+}
+
 /** The resource with the names of this version. A resource that has these names is returned unchanged. */
 export function withCurrentNames<T extends KubeObject>(object: T): T {
-  const { spec, status } = object as Stored;
+  const { spec, status } = observedPart(object);
   const names: StoredNames = {
     spec: isFormerSpec(spec) ? 'former' : 'current',
     status: statusNames(status),
   };
   const named = currentSpec<ObservedResource['spec'] | undefined>(spec);
-  if (named === spec && names.status === 'current') return object;
+  if (named === spec && names.status === 'current') return observedPart(object);
   return {
-    ...object,
+    ...observedPart(object),
     spec: named,
     ...(status === undefined ? {} : { status: readStatus(currentStatus(status), named, names) }),
     storedNames: names,

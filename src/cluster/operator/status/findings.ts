@@ -4,6 +4,7 @@ import type { ConditionType } from '../../../domain/conditions/conditions.ts';
 import { type Finding, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { imageReady } from './image-findings.ts';
+import { progressFindings } from './progress-findings.ts';
 import { ready } from './ready-findings.ts';
 import { progressing } from './rollout-findings.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
@@ -17,6 +18,7 @@ import { serving } from './serving-findings.ts';
 
 /** All conditions; null keeps the former condition. */
 export function findings(facts: Facts): Partial<Record<ConditionType, Finding | null>> {
+  const isReady = ready(facts);
   return {
     DatabaseReady: databaseReady(facts),
     CacheReady: cacheReady(facts),
@@ -25,7 +27,8 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     Serving: serving(facts),
     // The condition RouteReady exists only if a route is requested.
     ...(facts.route === null ? {} : { RouteReady: facts.route }),
-    Ready: ready(facts),
+    Ready: isReady,
+    ...progressFindings(facts, isReady),
     ...(facts.paused
       ? {
           Paused: yes(

@@ -1,9 +1,14 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
-import { type ConditionType, isDataReady, type Reason } from '../../../domain/conditions/conditions.ts';
+import {
+  type ConditionType,
+  isDataReady,
+  PROGRESS_TYPES,
+  type Reason,
+} from '../../../domain/conditions/conditions.ts';
 import { combinedHold, type DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import { type DeploymentStatus, deploymentStatus as deploymentStatusOf } from '../../../domain/revision/states.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { type Finding, toConditions } from './conditions.ts';
+import { type Finding, isPaused, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
@@ -19,6 +24,8 @@ export function rejectedStatus(
   now: Date,
 ): ManagedDeploymentStatus {
   const Ready = { status: 'False', reason, message } as const;
+  const ended: Finding = { ...Ready, status: 'True' };
+  const progress = isPaused(resource) ? {} : reason === 'TakingOver' ? { Reconciling: ended } : { Stalled: ended };
   const unseen: Finding = { status: 'Unknown', reason, message };
   const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
   return {
@@ -27,7 +34,7 @@ export function rejectedStatus(
     ...(resource.status?.deploymentStatus === undefined
       ? {}
       : { deploymentStatus: 'UNKNOWN' satisfies DeploymentStatus }),
-    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready, ...progress }, resource, now),
   };
 }
 
@@ -63,9 +70,10 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   return { ...refused, deploymentStatus: status, suspended: off, conditions };
 }
 
-/** All conditions of the current status, with this finding. */
+/** All conditions of the current status, with this finding. Reconciling and Stalled are never Unknown. */
 function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
-  return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
+  const types = (status?.conditions ?? []).map(({ type }) => type);
+  return Object.fromEntries(types.filter((type) => !PROGRESS_TYPES.has(type)).map((type) => [type, finding]));
 }
 
 /**

@@ -17,6 +17,7 @@ import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { isObservedOff } from './serving-findings.ts';
+import { isAtRest } from './ready-findings.ts';
 import { nextFailures } from './status-failures.ts';
 
 export interface StatusInput {
@@ -183,17 +184,9 @@ function mayHaveServed({ observed, decision }: Facts): boolean {
 }
 
 /** Whether all that this generation requests is in effect, even if it requests no workloads. */
-function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
+function isThere(facts: Facts, conditions: readonly Condition[]): boolean {
   if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
-  const { plan, verdict } = decision;
-  const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
-  const dataReady = isDataReady(conditions);
-  return (
-    observed.resource.spec.build === undefined &&
-    atRest &&
-    verdict.kind === 'idle' &&
-    (observed.resource.spec.suspend ? off : dataReady)
-  );
+  return isAtRest(facts) && (facts.observed.resource.spec.suspend ? facts.off : isDataReady(conditions));
 }
 
 /** Whether the spec has an image to run, or requests a build. */

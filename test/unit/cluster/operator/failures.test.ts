@@ -488,7 +488,7 @@ describe('fences', () => {
     for (const live of [
       undefined,
       { uid: 'another' },
-      { recordGeneration: 99 },
+      { generation: 99 },
       { deletionTimestamp: '2026-01-01T00:00:00Z' },
       { annotations: { 'berth.dev/paused': 'true' } },
     ]) {

@@ -110,7 +110,7 @@ describe('the revision', () => {
     expect(specWith('DEPLOY_FAILED').failed).toEqual({
       ...told,
       activeRevision: active,
-      observedGeneration: 0,
+      observedRecordGeneration: 0,
     });
     const wordy = specWith('DEPLOY_FAILED', { reason: 'x'.repeat(99), message: 'x'.repeat(9999) });
     expect(managedDeploymentSpecSchema.safeParse(wordy).success).toBe(true);
