@@ -1,5 +1,6 @@
 /** Every program that some test needs and that is built with Go or unpacked: for runs of all tests. */
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
+import { resolveGitopsHealth } from './gitops-health.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
 import { resolvePromtool } from './promtool.ts';
@@ -15,5 +16,6 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveImageTools(['registry', 'crane', 'buildkitd', 'buildctl'], options);
   await resolveHelm(options);
   await resolvePromtool(options);
+  await resolveGitopsHealth(options);
   await resolveRunc(options);
 }
