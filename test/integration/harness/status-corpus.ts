@@ -1,6 +1,6 @@
 /** Custom resources in every kind of state, with the statuses that the operator derives in a simulated cluster. */
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
-import { MINIMAL, RESOURCE_ID, revised, scaled, settled, steps, World } from '../../unit/cluster/operator/fixtures.ts';
+import { RESOURCE_ID, revised, scaled, settled, steps, World } from '../../unit/cluster/operator/fixtures.ts';
 
 /** What a tool must conclude. */
 export interface Expected {
@@ -25,6 +25,7 @@ const IN_PROGRESS: Expected = { kstatus: 'InProgress', argocd: 'Progressing' };
 const FAILED: Expected = { kstatus: 'Failed', argocd: 'Degraded' };
 
 const good = revised('web:1', 1);
+const MINIMAL = { revision: { image: 'web:1' } };
 const TIMES = { requestTime: '2026-01-01T00:00:00Z', restorableUntilTime: '2026-01-08T00:00:00Z' };
 
 async function changed(spec: Parameters<World['change']>[0]): Promise<World> {
