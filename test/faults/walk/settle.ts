@@ -69,7 +69,7 @@ export function howSettled(
   const failed = latest.status === 'DEPLOY_FAILED';
   const mayFail = excused === latest.id;
   if (isSwitchedOff(recordOf(deployment))) {
-    const off = deployment.status === 'UNUSED' && reconciled && ready === 'False SwitchedOff';
+    const off = deployment.status === 'UNUSED' && reconciled && ready === 'True SwitchedOff';
     return off && (mayFail || !failed) ? 'off' : null;
   }
   const isActive = deployment.active_revision_id === deployment.latest_revision_id;

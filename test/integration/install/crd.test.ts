@@ -60,6 +60,7 @@ describe('the custom resource on a real API server', () => {
   it('shows condition, status, reason and revisions in at most six columns of kubectl get', async () => {
     await apply(minimal);
     const status = {
+      observedGeneration: 1,
       observedRecordGeneration: 0,
       deploymentStatus: 'READY',
       activeRevision: { number: 1, templates: 'hello-1' },
@@ -204,5 +205,31 @@ describe('the custom resource on a real API server', () => {
     await expect(run(spec('5Gi'))).rejects.toThrow('never shrink');
     await run(spec('6Gi', { deploymentId: 'a' }, 'recorded-data'));
     await run(spec('5Gi', { deploymentId: 'a' }, 'recorded-data'));
+  });
+
+  it('can be read with the role view of a namespace, and written with the roles edit and admin', async () => {
+    const roles = ['view', 'edit', 'admin'];
+    for (const role of roles) {
+      const binding = [`--clusterrole=${role}`, `--user=${role}-of-${namespace}`];
+      await kubectlAsAdmin(['create', 'rolebinding', role, '-n', namespace, ...binding]);
+    }
+    const can = async (role: string, verb: string, ...more: string[]) => {
+      const asked = ['auth', 'can-i', verb, 'mdep', '-n', namespace, `--as=${role}-of-${namespace}`, ...more];
+      return (await kubectlAsAdmin(asked).catch(() => 'no')).trim() === 'yes';
+    };
+    // The controller manager adds the rights to the roles a moment later.
+    const timeout = { timeoutMs: 60_000 };
+    for (const role of roles) await waitFor(`${role} to read`, () => can(role, 'list'), timeout);
+    for (const role of ['edit', 'admin']) await waitFor(`${role} to write`, () => can(role, 'create'), timeout);
+    const verbs = ['watch', 'create', 'update', 'patch', 'delete'];
+    const granted = await Promise.all(
+      roles.map(async (role) => [role, await Promise.all(verbs.map((verb) => can(role, verb)))]),
+    );
+    expect(granted).toEqual([
+      ['view', [true, false, false, false, false]],
+      ['edit', [true, true, true, true, true]],
+      ['admin', [true, true, true, true, true]],
+    ]);
+    for (const role of roles) expect(await can(role, 'update', '--subresource=status')).toBe(false);
   });
 });

@@ -113,6 +113,7 @@ describe.concurrent('kubectl', () => {
       'Serving',
       'RouteReady',
       'Ready',
+      'Stalled',
     ]);
   });
 
@@ -146,11 +147,11 @@ describe.concurrent('kubectl', () => {
     );
 
     await quick.apply(appSpec(3, 'registry.test/web:3', { suspend: true }));
-    const off = await quick.until('off', (now) => now.suspended === true);
+    const off = await quick.until('off', (now) => condition(now, 'Ready') === 'True SwitchedOff');
     expect(await row('quick')).toMatchObject({ REVISION: '3', ...truth(off) });
     expect(truth(off)).toMatchObject({
       STATUS: 'UNUSED',
-      READY: 'False',
+      READY: 'True',
       SERVING: 'False',
       REASON: 'SwitchedOff',
     });

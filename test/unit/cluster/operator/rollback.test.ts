@@ -145,7 +145,7 @@ describe('a revision that fails', () => {
     world.cluster.stuck.clear();
     world.change(spec('web:2', 2, { suspend: true }));
     await world.converge();
-    expect(world.condition('Ready')).toBe('False SwitchedOff');
+    expect(world.condition('Ready')).toBe('True SwitchedOff');
     world.change(spec('web:2', 2));
     await world.converge();
     expect(world.images('api')).toEqual(['web:1']);
