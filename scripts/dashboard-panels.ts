@@ -25,15 +25,16 @@ const stat = (title: string, unit: Unit, expr: string): Panel => ({
 });
 
 const RATE = '[$__rate_interval]';
-const rate = (by: string, metric: string) => `sum by (${by}) (rate(${metric}${RATE}))`;
+
+/** Other programs have metrics of the same standard names. This selects the processes of Berth. */
+const OF_BERTH = 'and on (cluster, instance) berth_build_info';
+/** Metrics whose names only Berth has. */
+const isOwn = (metric: string) => /^(berth_|leader_election_master_status\{name="berth-)/.test(metric);
+const ofBerth = (metric: string, expression: string) =>
+  isOwn(metric) ? expression : `${expression} ${OF_BERTH}`;
+const rate = (by: string, metric: string) => `sum by (${by}) (${ofBerth(metric, `rate(${metric}${RATE})`)})`;
 const quantile = (share: number, by: string, metric: string, range = RATE) =>
-  `histogram_quantile(${share}, sum by (${['le', by].filter(Boolean).join(', ')}) (rate(${metric}${range})))`;
-
-/** Routes that wait for something to happen are as slow as that. */
-const PROMPT = 'waits="false"';
-
-/** Numbers that every program has: of Berth's processes alone. */
-const OF_BERTH = 'and on (instance) berth_build_info';
+  `histogram_quantile(${share}, sum by (${['le', by].filter(Boolean).join(', ')}) (${ofBerth(metric, `rate(${metric}${range})`)}))`;
 
 /** The hub's numbers are the same at every replica: max. */
 export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
@@ -42,27 +43,30 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
     [
       stat('Ready deployments', 'short', 'max(berth_deployments{status="READY"})'),
       stat('Unknown deployments', 'short', 'max(berth_deployments{status="UNKNOWN"})'),
-      stat('Oldest work', 's', 'max(berth_work_due_oldest_seconds{owner="platform"})'),
-      stat('Operators that lead', 'short', 'sum(berth_leading{role="operator"})'),
+      stat(
+        'Oldest work',
+        's',
+        'time() - min(berth_work_due_oldest_timestamp_seconds{owner="platform"}) or on () vector(0)',
+      ),
+      stat('Operators that lead', 'short', 'sum(leader_election_master_status{name="berth-operator"})'),
       lines('Processes', 'short', q('{{role}} {{version}}', 'sum by (role, version) (berth_build_info)')),
       lines(
         'Requests by status',
         'reqps',
-        q('{{status}}', rate('status', 'berth_http_request_duration_seconds_count')),
+        q('{{status_code}}', rate('status_code', 'http_request_duration_seconds_count')),
+        q('{{status_code}} (waiting routes)', rate('status_code', 'berth_http_waiting_requests_total')),
+        q('5xx because of a cluster', `sum(rate(berth_http_cluster_errors_total${RATE}))`),
       ),
       lines(
         'Latency of requests (p50, p99)',
         's',
-        q('p50', quantile(0.5, '', `berth_http_request_duration_seconds_bucket{${PROMPT}}`)),
-        q('p99', quantile(0.99, '', `berth_http_request_duration_seconds_bucket{${PROMPT}}`)),
+        q('p50', quantile(0.5, '', 'http_request_duration_seconds_bucket')),
+        q('p99', quantile(0.99, '', 'http_request_duration_seconds_bucket')),
       ),
       lines(
         'Slowest routes (p95)',
         's',
-        q(
-          '{{route}}',
-          `topk(8, ${quantile(0.95, 'route', `berth_http_request_duration_seconds_bucket{${PROMPT}}`)})`,
-        ),
+        q('{{route}}', `topk(8, ${quantile(0.95, 'route', 'http_request_duration_seconds_bucket')})`),
       ),
       lines(
         'Requests under way',
@@ -110,37 +114,88 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
     ],
   ],
   [
+    'Deployments of a cluster',
+    [
+      lines(
+        'Ready',
+        'short',
+        q('{{status}}', 'count by (status) (berth_manageddeployment_status_condition{condition="Ready"})'),
+      ),
+      lines(
+        'Not ready by reason',
+        'short',
+        q(
+          '{{reason}}',
+          'count by (reason) (berth_manageddeployment_status_condition{condition="Ready", status!="True"})',
+        ),
+      ),
+      lines(
+        'Not ready for the longest time',
+        's',
+        q(
+          '{{namespace}}/{{name}}',
+          'topk(8, time() - berth_manageddeployment_ready_last_transition_timestamp_seconds unless on (cluster, namespace, name) berth_manageddeployment_status_condition{condition="Ready", status="True"})',
+        ),
+      ),
+      lines(
+        'Pods',
+        'short',
+        q('{{component}} desired', 'sum by (component) (berth_manageddeployment_status_replicas_desired)'),
+        q('{{component}} ready', 'sum by (component) (berth_manageddeployment_status_replicas_ready)'),
+      ),
+    ],
+  ],
+  [
     'Operator',
     [
-      lines('Leading', 'short', q('{{role}} {{instance}}', 'berth_leading')),
       lines(
-        'Reconciles by outcome',
+        'Leading',
+        'short',
+        q('{{name}} {{instance}}', 'leader_election_master_status{name=~"berth-.*"}'),
+      ),
+      lines(
+        'Reconciles by result',
         'ops',
-        q('{{controller}} {{outcome}}', rate('controller, outcome', 'berth_reconciles_total')),
+        q('{{controller}} {{result}}', rate('controller, result', 'controller_runtime_reconcile_total')),
+        q(
+          '{{controller}} terminal',
+          rate('controller', 'controller_runtime_terminal_reconcile_errors_total'),
+        ),
       ),
       lines(
         'Time of a reconcile (p95)',
         's',
-        q('{{controller}}', quantile(0.95, 'controller', 'berth_reconcile_duration_seconds_bucket')),
+        q('{{controller}}', quantile(0.95, 'controller', 'controller_runtime_reconcile_time_seconds_bucket')),
+        q('{{name}} with queue', quantile(0.95, 'name', 'workqueue_work_duration_seconds_bucket')),
+        q('{{name}} longest now', `max by (name) (workqueue_longest_running_processor_seconds ${OF_BERTH})`),
+        q('{{name}} all now', `sum by (name) (workqueue_unfinished_work_seconds ${OF_BERTH})`),
       ),
       lines(
         'Queues',
         'short',
-        q('{{controller}} waiting', 'sum by (controller) (berth_queue_depth)'),
-        q('{{controller}} at work', 'sum by (controller) (berth_queue_processing)'),
-        q('{{controller}} planned', 'sum by (controller) (berth_queue_delayed)'),
-        q('{{controller}} failing', 'sum by (controller) (berth_queue_failing)'),
+        q('{{name}} waiting', `sum by (name) (workqueue_depth ${OF_BERTH})`),
+        q('{{controller}} at work', `sum by (controller) (controller_runtime_active_workers ${OF_BERTH})`),
+        q('{{name}} planned', 'sum by (name) (berth_workqueue_delayed)'),
+        q('{{controller}} failing', 'sum by (controller) (berth_reconcile_failing_keys)'),
       ),
       lines(
-        'Oldest in a queue',
+        'Added to queues',
+        'ops',
+        q('{{name}} added', rate('name', 'workqueue_adds_total')),
+        q('{{name}} retries', rate('name', 'workqueue_retries_total')),
+        q('{{controller}} errors', rate('controller', 'controller_runtime_reconcile_errors_total')),
+      ),
+      lines(
+        'Wait in a queue',
         's',
-        q('{{controller}}', 'max by (controller) (berth_queue_oldest_seconds)'),
+        q('{{name}} p95', quantile(0.95, 'name', 'workqueue_queue_duration_seconds_bucket')),
+        q('{{name}} oldest', 'time() - min by (name) (berth_workqueue_oldest_timestamp_seconds)'),
       ),
       lines('Changes in the cluster', 'ops', q('{{kind}}', rate('kind', 'berth_operator_actions_total'))),
       lines(
         'Calls to the API server',
         'ops',
-        q('{{role}} {{verb}} {{code}}', rate('role, verb, code', 'berth_kube_requests_total')),
+        q('{{method}} {{code}}', rate('method, code', 'rest_client_requests_total')),
       ),
       lines(
         'Time of calls (p95)',
@@ -159,7 +214,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Age of caches',
         's',
-        q('{{role}} {{kind}}', 'max by (role, kind) (berth_watch_last_sign_seconds)'),
+        q('{{role}} {{kind}}', 'time() - min by (role, kind) (berth_watch_last_event_timestamp_seconds)'),
       ),
       lines(
         'Objects in caches',
@@ -176,14 +231,14 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Left of the lease',
         's',
-        q('{{listener}}', 'max by (listener) (berth_listener_lease_seconds)'),
-        q('{{listener}} silent', 'min by (listener) (berth_listener_silence_seconds)'),
+        q('{{listener}}', 'max by (listener) (berth_listener_lease_expiry_timestamp_seconds) - time()'),
+        q('{{listener}} silent', 'time() - max by (listener) (berth_listener_last_seen_timestamp_seconds)'),
       ),
       lines(
         'Work that is due',
         'short',
         q('{{owner}}', 'max by (owner) (berth_work_due)'),
-        q('{{owner}} oldest (s)', 'max by (owner) (berth_work_due_oldest_seconds)'),
+        q('{{owner}} oldest (s)', 'time() - min by (owner) (berth_work_due_oldest_timestamp_seconds)'),
       ),
       lines('Work handed out', 'ops', q('{{kind}}', rate('kind', 'berth_work_items_total'))),
       lines(
@@ -208,7 +263,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         'Messages to the tracing backend',
         'short',
         q('waiting', 'max(berth_tracing_outbox_pending)'),
-        q('oldest (s)', 'max(berth_tracing_outbox_oldest_seconds)'),
+        q('oldest (s)', 'time() - min(berth_tracing_outbox_oldest_timestamp_seconds)'),
         q('{{outcome}} a second', rate('outcome', 'berth_tracing_attempts_total')),
       ),
     ],
@@ -228,12 +283,12 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         q('{{result}} p90', quantile(0.9, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
       ),
       lines('Webhooks', 'ops', q('{{result}}', rate('result', 'berth_webhook_deliveries_total'))),
-      lines('Polls of branches', 'ops', q('{{result}}', rate('result', 'berth_branch_looks_total'))),
+      lines('Polls of branches', 'ops', q('{{result}}', rate('result', 'berth_branch_polls_total'))),
       lines(
         'Branches that wait',
         'short',
-        q('branches', 'max(berth_branch_looks_due)'),
-        q('oldest (s)', 'max(berth_branch_looks_due_oldest_seconds)'),
+        q('branches', 'max(berth_branch_polls_due)'),
+        q('oldest (s)', 'time() - min(berth_branch_polls_due_oldest_timestamp_seconds)'),
       ),
     ],
   ],

@@ -22,12 +22,12 @@ const LEADS: ReadonlySet<OperatorState> = new Set(['syncing', 'leading']);
 
 function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
   return {
-    onReconcile: metrics.reconciles('resources'),
-    onBuilds: metrics.reconciles('builds'),
+    onReconcile: metrics.reconciles('manageddeployment'),
+    onBuilds: metrics.reconciles('build'),
     onAction: ({ kind }) => metrics.action(kind),
     onTerm: ({ queue, builds, watches }) => {
-      metrics.queue('resources', queue);
-      if (builds !== undefined) metrics.queue('builds', builds);
+      metrics.queue('manageddeployment', queue);
+      if (builds !== undefined) metrics.queue('build', builds);
       metrics.watches('operator', watches);
     },
   };

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import {
   type Fleet,
   LISTENER_OWNERS,
+  type ListenerPulse,
   type Rolled,
   type RolledCount,
   type Waiting,
@@ -40,11 +41,19 @@ interface FleetMetric<Label extends string> {
   readonly samples: (fleet: Fleet) => readonly Sample<Label>[];
 }
 
-const single = (name: string, help: string, measure: (fleet: Fleet) => number): FleetMetric<never> => ({
+/** A value of null is not exported. */
+const single = (
+  name: string,
+  help: string,
+  measure: (fleet: Fleet) => number | null,
+): FleetMetric<never> => ({
   name,
   help,
   labels: [],
-  samples: (fleet) => [{ labels: {} as Record<never, string>, value: measure(fleet) }],
+  samples: (fleet) => {
+    const value = measure(fleet);
+    return value === null ? [] : [{ labels: {} as Record<never, string>, value }];
+  },
 });
 
 const BY_STATUS: FleetMetric<'status'> = {
@@ -63,39 +72,49 @@ const LISTENERS: FleetMetric<'owner' | 'status'> = {
     listeners.map(({ owner, status, count }) => ({ labels: { owner, status }, value: count })),
 };
 
-const SILENCE: FleetMetric<'listener'> = {
-  name: 'berth_listener_silence_seconds',
-  help:
-    'Seconds since the last call of a platform listener, by id. At most the fifty listeners whose leases expire ' +
-    'first are exported.',
+const ofPulses = (
+  name: string,
+  help: string,
+  measure: (pulse: ListenerPulse) => number | null,
+): FleetMetric<'listener'> => ({
+  name,
+  help,
   labels: ['listener'],
   samples: ({ pulses }) =>
-    pulses.flatMap(({ id, silentSeconds }) =>
-      silentSeconds === null ? [] : [{ labels: { listener: id }, value: silentSeconds }],
-    ),
-};
+    pulses.flatMap((pulse) => {
+      const value = measure(pulse);
+      return value === null ? [] : [{ labels: { listener: pulse.id }, value }];
+    }),
+});
 
-const LEASES: FleetMetric<'listener'> = {
-  name: 'berth_listener_lease_seconds',
-  help:
-    'Seconds until the lease of a platform listener expires, by id. Negative: the lease has expired, so the ' +
-    'deployments of the listener are UNKNOWN.',
-  labels: ['listener'],
-  samples: ({ pulses }) =>
-    pulses.flatMap(({ id, leaseSeconds }) =>
-      leaseSeconds === null ? [] : [{ labels: { listener: id }, value: leaseSeconds }],
-    ),
-};
+const PULSES = [
+  ofPulses(
+    'berth_listener_last_seen_timestamp_seconds',
+    'Time of the last call of a platform listener, by id. At most the fifty listeners whose leases expire first are ' +
+      'exported.',
+    ({ lastSeenAt }) => lastSeenAt,
+  ),
+  ofPulses(
+    'berth_listener_lease_expiry_timestamp_seconds',
+    'Time when the lease of a platform listener expires, by id. In the past: the lease has expired, so the ' +
+      'deployments of the listener are UNKNOWN.',
+    ({ leaseExpiresAt }) => leaseExpiresAt,
+  ),
+];
 
 const ofOwners = (
   name: string,
   help: string,
-  measure: (waiting: Waiting) => number,
+  measure: (waiting: Waiting) => number | null,
 ): FleetMetric<'owner'> => ({
   name,
   help,
   labels: ['owner'],
-  samples: ({ due }) => LISTENER_OWNERS.map((owner) => ({ labels: { owner }, value: measure(due[owner]) })),
+  samples: ({ due }) =>
+    LISTENER_OWNERS.flatMap((owner) => {
+      const value = measure(due[owner]);
+      return value === null ? [] : [{ labels: { owner }, value }];
+    }),
 });
 
 const DUE = [
@@ -105,9 +124,9 @@ const DUE = [
     ({ count }) => count,
   ),
   ofOwners(
-    'berth_work_due_oldest_seconds',
-    'Seconds for which the oldest work item has waited, by owner of its listener. 0: no work waits.',
-    ({ oldestSeconds }) => oldestSeconds,
+    'berth_work_due_oldest_timestamp_seconds',
+    'Time since which the oldest work item has waited, by owner of its listener. Absent: no work waits.',
+    ({ oldestAt }) => oldestAt,
   ),
 ];
 
@@ -143,11 +162,11 @@ const NUMBERS: readonly FleetMetric<never>[] = [
     'Deployments whose current generation was not yet observed in the cluster.',
     ({ unreconciled }) => unreconciled,
   ),
-  single('berth_branch_looks_due', 'Branches that wait for a poll.', ({ branches }) => branches.count),
+  single('berth_branch_polls_due', 'Branches that wait for a poll.', ({ branches }) => branches.count),
   single(
-    'berth_branch_looks_due_oldest_seconds',
-    'Seconds for which the oldest branch has waited for a poll. 0: no branch waits.',
-    ({ branches }) => branches.oldestSeconds,
+    'berth_branch_polls_due_oldest_timestamp_seconds',
+    'Time since which the oldest branch has waited for a poll. Absent: no branch waits.',
+    ({ branches }) => branches.oldestAt,
   ),
 ];
 
@@ -159,8 +178,7 @@ export function fleetMetrics(registry: Registry): (read: () => Promise<Fleet>) =
     gaugeOf({ name, help, labels, registry, read: async () => samples(await read()) });
   add(BY_STATUS);
   add(LISTENERS);
-  add(SILENCE);
-  add(LEASES);
+  for (const metric of PULSES) add(metric);
   for (const metric of DUE) add(metric);
   for (const metric of ROLLED) add(metric);
   for (const metric of NUMBERS) add(metric);

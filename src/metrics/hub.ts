@@ -13,7 +13,9 @@ export interface HubMetrics {
   database(source: { readonly fleet: () => Promise<Fleet>; readonly pool: () => PoolStats }): void;
 }
 
-/** Long polls wait for at least 25 s. */
+/** The status code of a request whose client disconnected before the whole response, as in nginx. */
+const CLIENT_CLOSED_REQUEST = 499;
+
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
@@ -36,15 +38,27 @@ function requestMetrics(registry: Registry): RequestPart {
     registry,
     read: () => [...inFlight].map(([route, { requests }]) => ({ labels: { route }, value: requests })),
   });
+  const labelNames = ['method', 'route', 'status_code'] as const;
   const seconds = new Histogram({
-    name: 'berth_http_request_duration_seconds',
+    name: 'http_request_duration_seconds',
     help:
-      'Duration of requests in seconds by route template (none: unknown path), method and status class. aborted: ' +
-      'the client disconnected before the whole response, which is normal for a followed log. cluster: 5xx because a ' +
-      'cluster or its listener does not respond. waits: the route responds when events occur (long polls, logs), ' +
-      'so its duration has no meaning.',
-    labelNames: ['method', 'route', 'status', 'waits'],
+      'Duration of requests in seconds by method, route template (none: unknown path) and status code. 499: the client ' +
+      'disconnected before the whole response. Routes whose responses wait for events are not included.',
+    labelNames,
     buckets: REQUEST_BUCKETS,
+    registers: [registry],
+  });
+  const waiting = new Counter({
+    name: 'berth_http_waiting_requests_total',
+    help:
+      'Requests to routes whose responses wait for events (long polls, logs), by method, route template and status ' +
+      'code. 499: the client disconnected, which is normal for a followed log.',
+    labelNames,
+    registers: [registry],
+  });
+  const ofCluster = new Counter({
+    name: 'berth_http_cluster_errors_total',
+    help: 'Requests that got a 5xx status code because a cluster or its listener does not respond.',
     registers: [registry],
   });
   return {
@@ -57,9 +71,12 @@ function requestMetrics(registry: Registry): RequestPart {
       counted.requests += 1;
       return counted.over;
     },
-    answered({ method, route, status, waits, seconds: took }) {
-      const statusClass = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
-      seconds.observe({ method, route, status: statusClass, waits: String(waits) }, took);
+    answered({ method, route, status, ofCluster: isOfCluster, waits, seconds: took }) {
+      const code = status === 'aborted' ? CLIENT_CLOSED_REQUEST : status;
+      const labels = { method, route, status_code: String(code) };
+      if (waits) waiting.inc(labels);
+      else seconds.observe(labels, took);
+      if (isOfCluster) ofCluster.inc();
     },
   };
 }
@@ -81,7 +98,7 @@ function countingMetrics(registry: Registry): CountingPart {
     'result',
   );
   const polls = counter(
-    'berth_branch_looks_total',
+    'berth_branch_polls_total',
     'Polls of branches by result: seen, or the cause of the failure.',
     'result',
   );

@@ -3,6 +3,8 @@ import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveGitopsHealth } from './gitops-health.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
+import { resolveKubeStateMetrics } from './kube-state-metrics.ts';
+import { monitoringCrds } from './monitoring-crds.ts';
 import { resolvePromtool } from './promtool.ts';
 
 /**
@@ -16,6 +18,8 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveImageTools(['registry', 'crane', 'buildkitd', 'buildctl'], options);
   await resolveHelm(options);
   await resolvePromtool(options);
+  await resolveKubeStateMetrics(options);
+  await monitoringCrds(options.env);
   await resolveGitopsHealth(options);
   await resolveRunc(options);
 }

@@ -22,7 +22,10 @@ import { logLines, logSize } from './log-file.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The program of a checkout. */
 export const mainOf = (checkout = root) => join(checkout, 'src/main.ts');
-/** Where node keeps what it has compiled; told to node itself, it need not load what takes types out for the first module either. */
+/**
+ * The folder in which node caches compiled modules. It more than halves the processor time of a start. The variable also
+ * covers the first module, unlike a call of `enableCompileCache`.
+ */
 export const compileCache = (checkout = root) => ({
   NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/berth'),
 });

@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { runBerth } from '../../installation/berth-process.ts';
+import { compileCache, runBerth } from '../../installation/berth-process.ts';
 import { smallDeployment, startWholeBerth } from '../harness/berth.ts';
 import { environment, kubectlAsAdmin } from '../harness/environment.ts';
 import {
@@ -43,7 +43,11 @@ const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const berth = (...args: string[]) => exportFrom(world.namespace, ...args);
 const exportFrom = (namespace: string, ...args: string[]) =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const env = { PATH: process.env['PATH'] ?? '', KUBECONFIG: environment().kubeconfigPath };
+    const env = {
+      ...compileCache(),
+      PATH: process.env['PATH'] ?? '',
+      KUBECONFIG: environment().kubeconfigPath,
+    };
     const command = [main, 'export', '-n', namespace, ...args];
     execFile(process.execPath, command, { env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });

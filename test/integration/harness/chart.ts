@@ -17,6 +17,7 @@ interface Container {
   image: string;
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[];
   volumeMounts: object[];
+  ports?: { name: string }[];
   startupProbe?: { failureThreshold: number; periodSeconds: number };
 }
 

@@ -14,6 +14,7 @@ import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import { createWorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
 import { listenForWork } from '../../../src/hub/store/core/notifications.ts';
 import { hashApiKey } from '../../../src/hub/store/tenancy/api-keys.ts';
+import { compileCache } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { type ApiFixture, type Client, create, type Deployment, startApi } from './api.ts';
 import { createBuildNamespace } from './build-namespace.ts';
@@ -139,7 +140,7 @@ export async function startLogWorld(prefix: string): Promise<LogWorld> {
       };
     },
     berth(...words) {
-      const env = { PATH: process.env['PATH'], BERTH_URL: url, BERTH_API_KEY: owner.key };
+      const env = { ...compileCache(), PATH: process.env['PATH'], BERTH_URL: url, BERTH_API_KEY: owner.key };
       const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] });
       const lines: string[] = [];
       createInterface(child.stdout).on('line', (line) => lines.push(line));

@@ -46,13 +46,47 @@ export const runbooks: ReadonlyMap<string, string> = new Map(
   readdirSync(RUNBOOKS).map((file) => [basename(file, '.md'), readFileSync(join(RUNBOOKS, file), 'utf8')]),
 );
 
-/** Metrics that an expression of PromQL names. */
-export const namesIn = (expression: string): string[] =>
-  expression.match(/\b(berth|nodejs|process)_[a-z0-9_]+/g) ?? [];
+/** The configuration of kube-state-metrics, and the rights that it needs. */
+export const STATE_METRICS = join(ROOT, 'manifests/monitoring/berth-kube-state-metrics.yaml');
+export const STATE_METRICS_RIGHTS = join(ROOT, 'manifests/monitoring/berth-kube-state-metrics-rbac.yaml');
 
-/** What runbooks say to ask Prometheus: the code within their sentences that names a metric. */
+interface StateMetrics {
+  readonly spec: {
+    readonly resources: readonly {
+      readonly metricNamePrefix: string;
+      readonly metrics: readonly { readonly name: string; readonly help: string }[];
+    }[];
+  };
+}
+
+/** Names of the metrics that kube-state-metrics exports with the configuration. */
+export const stateMetrics: readonly string[] = (
+  parse(readFileSync(STATE_METRICS, 'utf8')) as StateMetrics
+).spec.resources.flatMap(({ metricNamePrefix, metrics }) =>
+  metrics.map(({ name }) => `${metricNamePrefix}_${name}`),
+);
+
+const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'offset', 'inf', 'nan']);
+/** Lists of labels, which are no metrics. */
+const LABEL_LISTS = /\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
+
+/** Metrics that an expression of PromQL names: identifiers that are not functions, keywords, labels or strings. */
+export const namesIn = (expression: string): string[] =>
+  (
+    expression
+      .replaceAll(/"(\\.|[^"\\])*"/g, '')
+      .replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, '')
+      .replaceAll(LABEL_LISTS, '')
+      .match(/\b[a-zA-Z_:][a-zA-Z0-9_:]*\b(?!\s*\()/g) ?? []
+  ).filter((name) => !KEYWORDS.has(name));
+
+/** A name of a metric of Berth in a text. */
+const METRIC =
+  /\b(berth|nodejs|process|workqueue|controller_runtime|rest_client|leader_election|http_request)_[a-z0-9_]+/;
+
+/** Queries in the sentences of runbooks: code that names a metric. */
 export const runbookQueries = (): string[] =>
   [...runbooks.values()]
     .flatMap((text) => text.replaceAll(/^```[\s\S]*?^```/gm, '').match(/`[^`\n]+`/g) ?? [])
     .map((code) => code.slice(1, -1))
-    .filter((code) => namesIn(code).length > 0);
+    .filter((code) => METRIC.test(code));

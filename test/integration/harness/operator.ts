@@ -13,6 +13,7 @@ import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
 import { waitFor } from '../../cluster/wait.ts';
+import { compileCache } from '../../installation/berth-process.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin, uniqueName } from './environment.ts';
 
@@ -126,7 +127,11 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
 /** Runs an operator in a process of its own, to be killed. Its one argument is the settings as JSON. */
 export function forkOperator(settings: OperatorSettings): ChildProcess {
   const script = fileURLToPath(new URL('./operator-process.ts', import.meta.url));
-  return fork(script, [JSON.stringify(settings)], { stdio: 'inherit', execArgv: [] });
+  return fork(script, [JSON.stringify(settings)], {
+    stdio: 'inherit',
+    execArgv: [],
+    env: { ...process.env, ...compileCache() },
+  });
 }
 
 export interface OperatorWorld {

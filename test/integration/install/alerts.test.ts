@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { describeMetrics } from '../../../scripts/metrics-doc.ts';
+import { REASONS } from '../../../src/domain/conditions/conditions.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { resolvePromtool } from '../../cluster/promtool.ts';
 import {
@@ -17,14 +18,16 @@ import {
   rules,
   runbookQueries,
   runbooks,
+  stateMetrics,
 } from '../harness/monitoring-files.ts';
 
 /** Every name that a query may use. */
-const known = new Set(
-  describeMetrics().flatMap(({ name, kind }) =>
+const known = new Set([
+  ...describeMetrics().flatMap(({ name, kind }) =>
     kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   ),
-);
+  ...stateMetrics,
+]);
 
 let promtool: string;
 beforeAll(async () => {
@@ -45,11 +48,24 @@ describe('the dashboard', () => {
       expect.objectContaining({ name: 'datasource', type: 'datasource' }),
     ]);
     const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
-    expect(rows).toEqual(['Service', 'Rollouts', 'Operator', 'Listener', 'Database', 'Builds']);
+    expect(rows).toEqual([
+      'Service',
+      'Rollouts',
+      'Deployments of a cluster',
+      'Operator',
+      'Listener',
+      'Database',
+      'Builds',
+    ]);
     expect(new Set(dashboard.panels.map(({ id: panel }) => panel)).size).toBe(dashboard.panels.length);
   });
 
-  test('contains only queries that Prometheus can parse', async () => {
+  test('contains only queries of existing metrics, which Prometheus can parse', async () => {
+    expect(
+      queriesOf(dashboard)
+        .flatMap(namesIn)
+        .filter((name) => !known.has(name)),
+    ).toEqual([]);
     await expectReadable(queriesOf(dashboard));
   });
 });
@@ -71,6 +87,13 @@ describe('the alerts', () => {
       ]);
       expect(runbooks.get('README')).toContain(`[${alert}](${alert}.md)`);
     }
+  });
+
+  test('use existing metrics only, and reasons that conditions may have', () => {
+    expect(rules.flatMap(({ expr }) => namesIn(expr)).filter((name) => !known.has(name))).toEqual([]);
+    const notReady = rules.find(({ alert }) => alert === 'BerthDeploymentNotReady');
+    const [, reasons = ''] = /reason=~"([^"]+)"/.exec(notReady?.expr ?? '') ?? [];
+    expect(reasons.split('|').filter((reason) => !Object.hasOwn(REASONS, reason))).toEqual([]);
   });
 
   test('are valid for Prometheus, and fire exactly in the cases of their unit tests', async () => {

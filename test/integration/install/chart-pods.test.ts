@@ -10,7 +10,8 @@ import { jobsOf, named, podsOf, policyOf, type Rendered, render } from '../harne
 import { namesIn, rules } from '../harness/monitoring-files.ts';
 
 /** Numbers that processes with the API give. */
-const OF_THE_API = /^berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_looks_)/;
+const OF_THE_API =
+  /^(http_request_|berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_polls_))/;
 
 /** Variables with a value of a role's container, by name. */
 function variablesOf(objects: Rendered[], role: string, names: RegExp): Record<string, string | undefined> {
@@ -285,18 +286,14 @@ describe('the chart', () => {
     });
   });
 
-  it('renders PodMonitor, PrometheusRule and dashboard only when they are enabled', async () => {
-    const kinds = ['PodMonitor', 'PrometheusRule'];
-    expect((await render()).filter(({ kind }) => kinds.includes(kind))).toEqual([]);
+  it('renders PrometheusRule and dashboard only when they are enabled', async () => {
+    expect((await render()).filter(({ kind }) => kind === 'PrometheusRule')).toEqual([]);
     const objects = await render(
       'metrics.annotations=true',
-      'metrics.podMonitor.enabled=true',
-      'metrics.podMonitor.labels.release=prometheus',
       'metrics.prometheusRule.enabled=true',
       'metrics.prometheusRule.runbooks=https://git.example/berth/',
       'metrics.dashboard.enabled=true',
     );
-    expect(named(objects, 'PodMonitor', 'berth')?.metadata.labels).toMatchObject({ release: 'prometheus' });
     const text = (file: string) => readFileSync(join(CHART, 'files', file), 'utf8');
     const alerts = text('berth-alerts.yaml').replaceAll(
       'docs/runbooks',

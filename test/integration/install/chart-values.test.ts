@@ -181,7 +181,9 @@ describe('the chart', () => {
       [],
       [
         'hosting=cloud',
-        ...['podMonitor', 'prometheusRule', 'dashboard'].map((name) => `metrics.${name}.enabled=true`),
+        ...['metrics.prometheusRule', 'metrics.dashboard', 'podMonitor'].map(
+          (name) => `${name}.enabled=true`,
+        ),
       ],
       [
         'singlePod=true',

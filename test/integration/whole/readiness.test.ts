@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../cluster/ports.ts';
 import { waitFor } from '../../cluster/wait.ts';
+import { compileCache } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment } from '../harness/environment.ts';
 import { Link } from '../harness/link.ts';
@@ -37,7 +38,7 @@ afterAll(async () => {
 /** Runs a role; `readyz` asks its probe, `log` is what it has said. */
 async function run(role: string, settings: Record<string, string>) {
   const [port = 0] = await freePorts(1);
-  const env = { PATH: process.env['PATH'], BERTH_METRICS_PORT: `${port}`, ...settings };
+  const env = { ...compileCache(), PATH: process.env['PATH'], BERTH_METRICS_PORT: `${port}`, ...settings };
   const child = spawn(process.execPath, [main, role], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   running.push(child);
   let log = '';

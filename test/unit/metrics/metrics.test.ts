@@ -1,8 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { describeMetrics } from '../../../scripts/metrics-doc.ts';
-import type { ReflectorStats } from '../../../src/cluster/kube/cache/reflector-options.ts';
-import { KubeError } from '../../../src/cluster/kube/client/errors.ts';
-import { WorkQueue } from '../../../src/cluster/kube/queue/work-queue.ts';
 import { FAILURE_RULES } from '../../../src/cluster/operator/rollout/failure-rules.ts';
 import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../../../src/domain/revision/progress.ts';
 import type { Fleet } from '../../../src/hub/store/deployments/fleet.ts';
@@ -12,34 +8,17 @@ const make = () => createMetrics({ version: '1', role: 'all' });
 
 const FLEET: Fleet = {
   deployments: { AWAITING_DELETE: 0, UNKNOWN: 2, UNUSED: 0, AWAITING_DATABASE: 0, READY: 3 },
-  due: { platform: { count: 1, oldestSeconds: 7 }, tenant: { count: 4, oldestSeconds: 900 } },
+  due: { platform: { count: 1, oldestAt: 1_700_000_007.5 }, tenant: { count: 4, oldestAt: 1_700_000_900 } },
   rolled: { deployments: { deployed: 8, failed: 2 }, tenants: { deployed: 3, failed: 1 } },
   unreconciled: 1,
-  branches: { count: 0, oldestSeconds: 0 },
+  branches: { count: 0, oldestAt: null },
   listeners: [{ owner: 'platform', status: 'LOST', count: 1 }],
   pulses: [
-    { id: 'known', silentSeconds: 90, leaseSeconds: -30 },
-    { id: 'never', silentSeconds: null, leaseSeconds: null },
+    { id: 'known', lastSeenAt: 1_700_000_100, leaseExpiresAt: 1_700_000_130 },
+    { id: 'never', lastSeenAt: null, leaseExpiresAt: null },
   ],
 };
 const POOL = { max: 10, total: 4, idle: 3, waiting: 2 };
-
-describe('metric names', () => {
-  it('follow the conventions of Prometheus: units at the end, and _total only for counters', () => {
-    const ours = describeMetrics().filter(({ name }) => name.startsWith('berth_'));
-    expect(ours.length).toBeGreaterThan(35);
-    for (const { name, kind, help, labels } of ours) {
-      expect(name).toMatch(/^berth_[a-z]+(_[a-z]+)*$/);
-      expect(name.endsWith('_total'), name).toBe(kind === 'counter');
-      if (kind === 'histogram') expect(name).toMatch(/_seconds$/);
-      expect(help, name).toMatch(/^[A-Z1].*[.:)]?.*\.$/s);
-      expect(
-        labels.filter((label) => /tenant|name|deployment|revision|namespace/.test(label)),
-        name,
-      ).toEqual([]);
-    }
-  });
-});
 
 describe('the collection on a scrape', () => {
   it('queries the database once for two scrapes, and exports all values', async () => {
@@ -58,17 +37,20 @@ describe('the collection on a scrape', () => {
       'berth_deployments{status="READY"} 3',
       'berth_work_due{owner="platform"} 1',
       'berth_work_due{owner="tenant"} 4',
-      'berth_work_due_oldest_seconds{owner="platform"} 7',
-      'berth_work_due_oldest_seconds{owner="tenant"} 900',
+      'berth_work_due_oldest_timestamp_seconds{owner="platform"} 1700000007.5',
+      'berth_work_due_oldest_timestamp_seconds{owner="tenant"} 1700000900',
       'berth_deployments_rolled{result="failed"} 2',
       'berth_tenants_rolled{result="deployed"} 3',
       'berth_listeners{owner="platform",status="LOST"} 1',
-      'berth_listener_lease_seconds{listener="known"} -30',
+      'berth_listener_last_seen_timestamp_seconds{listener="known"} 1700000100',
+      'berth_listener_lease_expiry_timestamp_seconds{listener="known"} 1700000130',
+      'berth_branch_polls_due 0',
       'berth_database_connections{state="busy"} 1',
       'berth_database_waiting 2',
     ])
       expect(text.split('\n')).toContain(line);
     expect(text).not.toContain('never');
+    expect(text).not.toMatch(/^berth_branch_polls_due_oldest_timestamp_seconds /m);
   });
 
   it('exports no database value while the database does not respond, queries again, and exports the others', async () => {
@@ -84,112 +66,6 @@ describe('the collection on a scrape', () => {
     expect(without).toMatch(/^berth_database_waiting 2$/m);
     answers = true;
     expect(await metrics.registry.metrics()).toMatch(/^berth_work_due\{owner="platform"\} 1$/m);
-  });
-});
-
-describe('operator and listener of one process', () => {
-  it('share metrics and differ by label', async () => {
-    const metrics = make();
-    const cluster = metrics.cluster();
-    expect(metrics.cluster()).toBe(cluster);
-    const queue = new WorkQueue();
-    queue.add('a');
-    queue.addRateLimited('b', 60_000);
-    cluster.queue('resources', queue);
-    cluster.leading('operator', true);
-    cluster.leading('listener', false);
-    const conflict = new KubeError({ kind: 'conflict', message: 'changed' });
-    const count = cluster.reconciles('resources');
-    count({ outcome: { kind: 'retry', error: conflict }, durationMs: 20 });
-    count({ outcome: { kind: 'retry', error: new Error('bug') }, durationMs: 20 });
-    const stats: ReflectorStats = {
-      objects: 5,
-      lists: 2,
-      watchRestarts: 3,
-      restarts: { ended: 2, gone: 1 },
-      errors: 1,
-      events: 9,
-      handlerErrors: 0,
-      since: new Date(Date.now() - 600_000),
-      lastEventAt: new Date(Date.now() - 30_000),
-      lastError: 'away',
-    };
-    const older = { ...stats, lastEventAt: new Date(Date.now() - 90_000), lastError: undefined };
-    cluster.watches('operator', () => [
-      { kind: 'Pod', stats },
-      { kind: 'Pod', stats: older },
-    ]);
-    const text = await metrics.registry.metrics();
-    const lines = text.split('\n');
-    for (const line of [
-      'berth_queue_depth{controller="resources"} 1',
-      'berth_queue_delayed{controller="resources"} 1',
-      'berth_queue_failing{controller="resources"} 1',
-      'berth_leading{role="operator"} 1',
-      'berth_leading{role="listener"} 0',
-      'berth_reconciles_total{controller="resources",outcome="conflict"} 1',
-      'berth_reconciles_total{controller="resources",outcome="retry"} 1',
-      'berth_watch_objects{role="operator",kind="Pod"} 10',
-      'berth_watch_failing{role="operator",kind="Pod"} 1',
-      'berth_watch_restarts_total{role="operator",kind="Pod",cause="gone"} 2',
-    ])
-      expect(lines).toContain(line);
-    const [, age] = /^berth_watch_last_sign_seconds\{role="operator",kind="Pod"\} (.*)$/m.exec(text) ?? [];
-    expect(Number(age)).toBeGreaterThanOrEqual(90);
-    expect(Number(age)).toBeLessThan(600);
-    queue.shutdown();
-  });
-});
-
-describe('metrics of queues and watches', () => {
-  const stats = (heardSecondsAgo: number | null): ReflectorStats => ({
-    objects: 5,
-    lists: 1,
-    watchRestarts: 0,
-    restarts: { ended: 1 },
-    errors: 0,
-    events: 0,
-    handlerErrors: 0,
-    since: new Date(Date.now() - 400_000),
-    lastEventAt: heardSecondsAgo === null ? undefined : new Date(Date.now() - heardSecondsAgo * 1000),
-    lastError: undefined,
-  });
-
-  it('disappear with the term of their role, stay for the other role, and return with the next term', async () => {
-    const metrics = make();
-    const cluster = metrics.cluster();
-    const queue = new WorkQueue();
-    cluster.leading('operator', true);
-    cluster.queue('resources', queue);
-    cluster.queue('builds', queue);
-    cluster.watches('operator', () => [{ kind: 'Pod', stats: stats(30) }]);
-    cluster.queue('work', queue);
-    cluster.watches('listener', () => [{ kind: 'Pod', stats: stats(30) }]);
-    cluster.leading('listener', true);
-    cluster.leading('operator', false);
-    const standby = await metrics.registry.metrics();
-    expect(standby).toMatch(/^berth_leading\{role="operator"\} 0$/m);
-    expect(standby).not.toMatch(/^berth_watch_.*role="operator"/m);
-    expect(standby).not.toMatch(/^berth_queue_.*controller="(resources|builds)"/m);
-    expect(standby).toMatch(/^berth_watch_last_sign_seconds\{role="listener",kind="Pod"\} /m);
-    expect(standby).toMatch(/^berth_queue_depth\{controller="work"\} 0$/m);
-    cluster.leading('operator', true);
-    cluster.watches('operator', () => [{ kind: 'Pod', stats: stats(30) }]);
-    expect(await metrics.registry.metrics()).toMatch(
-      /^berth_watch_objects\{role="operator",kind="Pod"\} 5$/m,
-    );
-    queue.shutdown();
-  });
-
-  it('count the age of a cache that was never filled from its creation, also with a filled cache of its kind', async () => {
-    const metrics = make();
-    metrics.cluster().watches('operator', () => [
-      { kind: 'Pod', stats: stats(null) },
-      { kind: 'Pod', stats: stats(3) },
-    ]);
-    const text = await metrics.registry.metrics();
-    const [, age] = /^berth_watch_last_sign_seconds\{role="operator",kind="Pod"\} (.*)$/m.exec(text) ?? [];
-    expect(Number(age)).toBeGreaterThanOrEqual(400);
   });
 });
 

@@ -100,7 +100,10 @@ export interface LogOptions {
 
 /** One finished call, for metrics and for tests that count calls. */
 export interface ObservedRequest {
+  /** HTTP method. */
   method: string;
+  /** Host of the API server, with its port if it is not the default of the scheme. */
+  host: string;
   /** Path without query. */
   path: string;
   /** get, list, watch, create, apply, patch, update, delete, or raw. */

@@ -1,6 +1,7 @@
 import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
 import { FairLimiter, NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
+import type { QueueObserver } from './queue-observer.ts';
 
 export interface WorkQueueOptions {
   /** The tenant of a key. Tenants take turns, round robin. Default: all keys belong to no tenant. */
@@ -34,8 +35,8 @@ export class WorkQueue {
   readonly #random: () => number;
   /** Keys that are ready for a worker, and when each became ready: the oldest first. */
   readonly #ready = new Map<string, number>();
-  /** Keys with a worker, and the tenant that each was handed out for. */
-  readonly #processing = new Map<string, string>();
+  /** Keys with a worker, the tenant that each was handed out for, and when. */
+  readonly #processing = new Map<string, { readonly tenant: string; readonly at: number }>();
   /** Keys that were added while a worker had them. */
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
@@ -47,6 +48,7 @@ export class WorkQueue {
   /** Held keys and the time of arrival of each, in order of arrival; undefined after the release. */
   #held: Map<string, number> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
+  #observer: QueueObserver | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
     this.#tenantOf = options.tenantOf ?? (() => NO_TENANT);
@@ -59,6 +61,11 @@ export class WorkQueue {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#held = options.held === true ? new Map() : undefined;
+  }
+
+  /** Sets the observer, which replaces the previous one. */
+  observe(observer: QueueObserver): void {
+    this.#observer = observer;
   }
 
   /**
@@ -78,7 +85,7 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
-    if (this.#held !== undefined) this.#held.set(key, this.#held.get(key) ?? this.#clock.now());
+    if (this.#held !== undefined) this.#hold(this.#held, key);
     else if (this.#processing.has(key)) this.#again.add(key);
     else this.#makeReadyInTime(key);
   }
@@ -89,12 +96,8 @@ export class WorkQueue {
       this.add(key);
       return;
     }
-    const at = this.#clock.now() + ms;
-    const planned = this.#delayed.get(key);
-    if (this.#drained !== undefined || this.#isReady(key) || (planned !== undefined && planned.at <= at))
-      return;
-    planned?.cancel();
-    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+    if (this.#drained === undefined) this.#observer?.retried();
+    this.#delay(key, ms);
   }
 
   /**
@@ -134,10 +137,11 @@ export class WorkQueue {
   }
 
   done(key: string): void {
-    const tenant = this.#processing.get(key);
+    const work = this.#processing.get(key);
     this.#processing.delete(key);
+    if (work !== undefined) this.#observer?.done(this.#clock.now() - work.at);
     if (this.#again.delete(key)) this.add(key);
-    if (tenant !== undefined) this.#turns.release(tenant);
+    if (work !== undefined) this.#turns.release(work.tenant);
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
 
@@ -170,6 +174,12 @@ export class WorkQueue {
     return this.#processing.size;
   }
 
+  /** For how long each worker that has a key has had it, in ms. */
+  get runningMs(): number[] {
+    const now = this.#clock.now();
+    return [...this.#processing.values()].map(({ at }) => now - at);
+  }
+
   /** Number of keys that are delayed. */
   get delayed(): number {
     return this.#delayed.size;
@@ -186,6 +196,21 @@ export class WorkQueue {
     return now - (firstOf(this.#ready) ?? firstOf(this.#held ?? new Map()) ?? now);
   }
 
+  #delay(key: string, ms: number): void {
+    const at = this.#clock.now() + ms;
+    const planned = this.#delayed.get(key);
+    if (this.#drained !== undefined || this.#isReady(key) || (planned !== undefined && planned.at <= at))
+      return;
+    planned?.cancel();
+    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+  }
+
+  #hold(held: Map<string, number>, key: string): void {
+    if (held.has(key)) return;
+    held.set(key, this.#clock.now());
+    this.#observer?.added();
+  }
+
   #isReady(key: string): boolean {
     return this.#again.has(key) || this.#ready.has(key) || this.#held?.has(key) === true;
   }
@@ -194,11 +219,13 @@ export class WorkQueue {
     const now = this.#clock.now();
     const waitMs = (this.#notBefore.get(key) ?? 0) - now;
     if (waitMs > 0) {
-      this.addAfter(key, waitMs);
+      this.#delay(key, waitMs);
       return;
     }
     this.#notBefore.delete(key);
-    if (!this.#ready.has(key)) this.#makeReady(key, now);
+    if (this.#ready.has(key)) return;
+    this.#observer?.added();
+    this.#makeReady(key, now);
   }
 
   #makeReady(key: string, at: number): void {
@@ -209,9 +236,11 @@ export class WorkQueue {
 
   /** Hands the key to a waiting worker. */
   #handOut(key: string, tenant: string): void {
+    const now = this.#clock.now();
+    this.#observer?.handedOut(now - (this.#ready.get(key) ?? now));
     this.#ready.delete(key);
     this.#cancelDelay(key);
-    this.#processing.set(key, tenant);
+    this.#processing.set(key, { tenant, at: now });
     this.#waiting.shift()?.(key);
   }
 

@@ -197,6 +197,7 @@ export class HttpExecutor {
     } finally {
       observer?.({
         method: call.method,
+        host: this.#options.access.server.host,
         path: call.path,
         verb: call.verb,
         resource: call.resource,

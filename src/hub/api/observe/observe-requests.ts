@@ -100,7 +100,8 @@ function countRequests(observer: ApiObserver): OnRequestEnd {
     const { url = 'none', waits } = request.routeOptions.config;
     observer.answered({
       method: request.method,
-      status: status !== 'aborted' && isOfCluster(request) ? 'cluster' : status,
+      status,
+      ofCluster: status !== 'aborted' && isOfCluster(request),
       seconds: ms / 1000,
       route: url,
       waits: waits === true,

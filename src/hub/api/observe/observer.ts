@@ -12,11 +12,10 @@ export interface ApiObserver {
     readonly method: string;
     /** The template of the route, as registered. */
     readonly route: string;
-    /**
-     * `aborted`: the client disconnected before it had received the response. `cluster`: the request failed because of
-     * a cluster.
-     */
-    readonly status: number | 'aborted' | 'cluster';
+    /** `aborted`: the client disconnected before it had received the response. */
+    readonly status: number | 'aborted';
+    /** Whether the request failed because of a cluster or its listener, so that the hub works as intended. */
+    readonly ofCluster: boolean;
     /** Whether the responses of the route wait for events. */
     readonly waits: boolean;
     readonly seconds: number;

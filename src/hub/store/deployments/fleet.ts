@@ -15,22 +15,21 @@ export { LISTENER_OWNERS, type ListenerOwner };
 
 /** Reads totals over all tenants, for metrics. Three statements read one table each. */
 
-/** Number of waiting items, and the seconds for which the oldest has waited; 0: no item waits. */
+/** Number of waiting items, and the Unix time in seconds since which the oldest has waited; null: no item waits. */
 export interface Waiting {
   readonly count: number;
-  readonly oldestSeconds: number;
+  readonly oldestAt: number | null;
 }
 
 /** A listener of the platform. */
 export interface ListenerPulse {
   readonly id: string;
-  /** Seconds since the last call of the listener; null: it never called. */
-  readonly silentSeconds: number | null;
+  /** Unix time in seconds of the last call of the listener; null: it never called. */
+  readonly lastSeenAt: number | null;
   /**
-   * Seconds until the cluster counts as not observed. Negative: the cluster has not been observed for this number of
-   * seconds; null: the listener never held the lease.
+   * Unix time in seconds at which the cluster starts to count as not observed; null: the listener never held the lease.
    */
-  readonly leaseSeconds: number | null;
+  readonly leaseExpiresAt: number | null;
 }
 
 export interface ListenerCount {
@@ -95,10 +94,10 @@ function counted(rows: readonly ResultRow<typeof listenerPulsesStatement>[]): Li
 type Counts = ResultRow<typeof countDeploymentsStatement>;
 type Measure = (row: Counts) => number;
 const sum = (rows: readonly Counts[], value: Measure) => rows.reduce((total, row) => total + value(row), 0);
-const waiting = (rows: readonly Counts[], count: Measure, age: Measure): Waiting => ({
-  count: sum(rows, count),
-  oldestSeconds: Math.max(0, ...rows.map(age)),
-});
+const waiting = (rows: readonly Counts[], count: Measure, since: (row: Counts) => number | null): Waiting => {
+  const times = rows.map(since).filter((time) => time !== null);
+  return { count: sum(rows, count), oldestAt: times.length === 0 ? null : Math.min(...times) };
+};
 
 /**
  * Reads the totals. Platform scope.
@@ -115,7 +114,7 @@ export async function readFleet(
     waiting(
       rows.filter((row) => row.owner === owner),
       ({ due: count }) => count,
-      ({ dueSeconds }) => dueSeconds,
+      ({ dueSince }) => dueSince,
     );
   const count = (status: DeploymentStatus) =>
     sum(
@@ -132,12 +131,12 @@ export async function readFleet(
     branches: waiting(
       rows,
       ({ polls }) => polls,
-      ({ pollSeconds }) => pollSeconds,
+      ({ pollSince }) => pollSince,
     ),
     listeners: counted(listeners),
     pulses: listeners
       .filter(({ owner }) => owner === 'platform')
       .slice(0, MAX_LISTENERS)
-      .map(({ id, silentSeconds, leaseSeconds }) => ({ id, silentSeconds, leaseSeconds })),
+      .map(({ id, lastSeenAt, leaseExpiresAt }) => ({ id, lastSeenAt, leaseExpiresAt })),
   };
 }

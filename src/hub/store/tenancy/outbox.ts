@@ -29,8 +29,8 @@ export type OutboxMessage = Omit<ResultRow<typeof claimMessagesStatement>, 'payl
 /** Pending messages. */
 export interface OutboxBacklog {
   readonly pending: number;
-  /** Age of the oldest message, in seconds; 0: no message waits. */
-  readonly oldestSeconds: number;
+  /** Unix time in seconds at which the oldest message was created; null: no message waits. */
+  readonly oldestAt: number | null;
 }
 
 /**
@@ -206,8 +206,8 @@ export async function readBacklog(reader: Reader): Promise<OutboxBacklog> {
   const [row] = await reader.drizzle
     .select({
       pending: count(),
-      oldestSeconds: sql<number>`coalesce(extract(epoch FROM now() - min(${outbox.createdAt})), 0)::float`,
+      oldestAt: sql<number | null>`extract(epoch FROM min(${outbox.createdAt}))::float8`,
     })
     .from(outbox);
-  return row ?? { pending: 0, oldestSeconds: 0 };
+  return row ?? { pending: 0, oldestAt: null };
 }

@@ -15,7 +15,7 @@ import type { Check, CheckOutcome, Finding } from '../../../../src/cluster/liste
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { freePorts } from '../../../cluster/ports.ts';
 import { waitFor } from '../../../cluster/wait.ts';
-import { runBerth } from '../../../installation/berth-process.ts';
+import { compileCache, runBerth } from '../../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../../installation/install.ts';
 import { authority, selfSigned } from '../../../unit/cluster/kube/self-signed.ts';
 import { startWholeBerth, type WholeBerth } from '../../harness/berth.ts';
@@ -555,8 +555,12 @@ describe('the command', () => {
     new Promise<{ code: number; output: string }>((resolve) => {
       const path = process.env['PATH'] ?? '';
       const command = [join(root, 'src/main.ts'), 'listener', 'doctor', ...args];
-      execFile(process.execPath, command, { env: { PATH: path, ...settings } }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
+      execFile(
+        process.execPath,
+        command,
+        { env: { ...compileCache(), PATH: path, ...settings } },
+        (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
       );
     });
 

@@ -33,7 +33,7 @@ test('marks every route that may wait: those with wait_seconds and those that st
   await app.close();
 });
 
-test('marks responses that wait, and does not count a failure of a cluster as a 5xx or as an error in the log', async () => {
+test('measures the duration of responses that do not wait, and counts failures of a cluster', async () => {
   const app = fastify();
   const metrics = createMetrics({ version: '1', role: 'api' });
   const errors: unknown[] = [];
@@ -50,12 +50,23 @@ test('marks responses that wait, and does not count a failure of a cluster as a 
   });
   const answers = await Promise.all(['/poll', '/lost', '/broken'].map((url) => app.inject(url)));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 503, 500]);
-  const lines = (await metrics.registry.metrics()).split('\n');
-  const count = (route: string, status: string, waits: boolean) =>
-    `berth_http_request_duration_seconds_count{method="GET",route="${route}",status="${status}",waits="${waits}"} 1`;
-  expect(lines).toContain(count('/poll', '2xx', true));
-  expect(lines).toContain(count('/lost', 'cluster', false));
-  expect(lines).toContain(count('/broken', '5xx', false));
+  observer.answered({
+    method: 'GET',
+    route: '/left',
+    status: 'aborted',
+    ofCluster: false,
+    waits: false,
+    seconds: 1,
+  });
+  const text = await metrics.registry.metrics();
+  const lines = text.split('\n');
+  const labels = (route: string, code: number) => `{method="GET",route="${route}",status_code="${code}"}`;
+  expect(lines).toContain(`berth_http_waiting_requests_total${labels('/poll', 200)} 1`);
+  expect(lines).toContain(`http_request_duration_seconds_count${labels('/lost', 503)} 1`);
+  expect(lines).toContain(`http_request_duration_seconds_count${labels('/broken', 500)} 1`);
+  expect(lines).toContain(`http_request_duration_seconds_count${labels('/left', 499)} 1`);
+  expect(lines).toContain('berth_http_cluster_errors_total 1');
+  expect(text).not.toContain(`http_request_duration_seconds_count${labels('/poll', 200)}`);
   expect(errors).toEqual(['failed to respond to a request']);
   await app.close();
 });

@@ -6,8 +6,9 @@ import { LISTENER_OWNER, type ListenerOwner } from '../fragments/listener-owner.
 
 const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
 const POLL_DUE = pollDue(':soonOnly');
-const age = (column: string, condition: string) =>
-  `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
+/** Unix time in seconds of the earliest row. NULL: no row matches. */
+const earliest = (column: string, condition: string) =>
+  `extract(epoch FROM min(${column}) FILTER (WHERE ${condition}))::float8`;
 
 /** Counts all deployments in one pass over the table, which returns one row per status and owner of the listener. */
 export const countDeploymentsStatement = statement<
@@ -17,16 +18,16 @@ export const countDeploymentsStatement = statement<
     owner: ListenerOwner;
     count: number;
     due: number;
-    dueSeconds: number;
+    dueSince: number | null;
     unreconciled: number;
     polls: number;
-    pollSeconds: number;
+    pollSince: number | null;
   }
 >(
   'count_deployments',
   `SELECT ${DEPLOYMENT_STATUS} AS status, ${LISTENER_OWNER} AS owner, count(*)::int AS count,
-  count(*) FILTER (WHERE ${DUE})::int AS due, ${age('d.next_attempt_at', DUE)} AS "dueSeconds",
+  count(*) FILTER (WHERE ${DUE})::int AS due, ${earliest('d.next_attempt_at', DUE)} AS "dueSince",
   count(*) FILTER (WHERE d.observed_generation IS DISTINCT FROM d.generation)::int AS unreconciled,
-  count(*) FILTER (WHERE ${POLL_DUE})::int AS polls, ${age('d.next_poll_at', POLL_DUE)} AS "pollSeconds"
+  count(*) FILTER (WHERE ${POLL_DUE})::int AS polls, ${earliest('d.next_poll_at', POLL_DUE)} AS "pollSince"
 FROM deployments d JOIN listeners l ON l.id = d.listener_id GROUP BY 1, 2`,
 );

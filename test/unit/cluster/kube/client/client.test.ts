@@ -251,7 +251,7 @@ describe('the client on a failure', () => {
 describe('the client with an observer and limits', () => {
   test('reports every finished call once', async () => {
     const seen: ObservedRequest[] = [];
-    const { client } = await fakeServer({ observer: (request) => seen.push(request) });
+    const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
     await client.create(bareObject('a'));
     await client.apply(bareObject('a'), { fieldManager: 'me', dryRun: true });
     await client.find(RESOURCES.ConfigMap, { ...at, name: 'none' });
@@ -265,6 +265,8 @@ describe('the client with an observer and limits', () => {
       ['patch', 'configmaps/status', 404, false],
     ]);
     expect(seen[0]?.path).toBe('/api/v1/namespaces/ns/configmaps');
+    expect(seen.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'GET', 'PATCH']);
+    expect(new Set(seen.map(({ host }) => host))).toEqual(new Set([new URL(server.url).host]));
     expect(seen.every(({ durationMs }) => durationMs > 0)).toBe(true);
   });
 

@@ -348,3 +348,63 @@ describe('any sequence of calls', () => {
     );
   });
 });
+
+describe('the observer of a queue', () => {
+  function observed(options: ConstructorParameters<typeof WorkQueue>[0] = {}) {
+    const { clock, queue } = setUp(options);
+    const seen: string[] = [];
+    queue.observe({
+      added: () => seen.push('added'),
+      retried: () => seen.push('retried'),
+      handedOut: (ms) => seen.push(`handed out after ${ms}`),
+      done: (ms) => seen.push(`done after ${ms}`),
+    });
+    return { clock, queue, seen };
+  }
+
+  test('gets one add for a key that is added twice, and one when a key is added while being processed', async () => {
+    const { clock, queue, seen } = observed();
+    queue.add('a');
+    queue.add('a');
+    clock.advance(20);
+    await take(queue);
+    queue.add('a');
+    queue.add('a');
+    clock.advance(30);
+    queue.done('a');
+    expect(seen).toEqual(['added', 'handed out after 20', 'done after 30', 'added']);
+  });
+
+  test('gets a retry for each delayed add, and the add when the delay is over', async () => {
+    const { clock, queue, seen } = observed();
+    queue.addAfter('a', 100);
+    expect(seen).toEqual(['retried']);
+    clock.advance(100);
+    expect(seen).toEqual(['retried', 'added']);
+    await take(queue);
+    queue.addRateLimited('a', 1_000);
+    queue.done('a');
+    queue.add('a');
+    expect(seen.slice(2)).toEqual(['handed out after 0', 'retried', 'done after 0']);
+    clock.advance(1_000);
+    expect(seen.at(-1)).toBe('added');
+  });
+
+  test('gets the add of a held key once, and its wait from its arrival', async () => {
+    const { clock, queue, seen } = observed({ held: true });
+    queue.add('a');
+    queue.add('a');
+    clock.advance(50);
+    queue.release();
+    await take(queue);
+    expect(seen).toEqual(['added', 'handed out after 50']);
+  });
+
+  test('gets nothing after the shutdown of the queue', () => {
+    const { queue, seen } = observed();
+    queue.shutdown();
+    queue.add('a');
+    queue.addAfter('a', 10);
+    expect(seen).toEqual([]);
+  });
+});
