@@ -1,5 +1,5 @@
-import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { currentSpec, formerSpec, isFormerSpec } from '../../contract/resource/former-names.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../contract/resource/names.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
 import { isDeeper, MAX_LEVELS } from '../../domain/core/depth.ts';

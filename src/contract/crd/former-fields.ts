@@ -16,7 +16,8 @@ function holderOf(schema: StructuralSchema, { at }: RenamedField): StructuralSch
     (holder, step) => (step === 'items' ? holder?.items : holder?.properties?.[step]),
     schema,
   );
-  if (found?.properties === undefined) throw new Error(`failed to create the CRD: no fields at ${at.join('.')}`);
+  if (found?.properties === undefined)
+    throw new Error(`failed to create the CRD: no fields at ${at.join('.')}`);
   return found;
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { resourceFailureSourceSchema } from './resource-failure-source.ts';
 import { buildStatusSchema } from './build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
 import { imageString, timeString } from './managed-deployment-parts.ts';
+import { resourceFailureSourceSchema } from './resource-failure-source.ts';
 
 /** Last observed pod counts of a component, without terminating pods. */
 export const componentStatusSchema = z.strictObject({

@@ -13,11 +13,7 @@ export const resourceFailureSourceSchema = z.object({
 export type ResourceFailureSource = z.infer<typeof resourceFailureSourceSchema>;
 
 /** The source with the names of the HTTP API and of reports. */
-export function reportedSource({
-  containerKind,
-  exitCode,
-  ...others
-}: ResourceFailureSource): FailureSource {
+export function reportedSource({ containerKind, exitCode, ...others }: ResourceFailureSource): FailureSource {
   return {
     ...others,
     ...(containerKind === undefined ? {} : { container_kind: containerKind }),

@@ -34,7 +34,8 @@ interface Observed {
   readonly metadata: { readonly generation?: number };
   readonly spec?: {
     readonly recordGeneration?: number;
-    readonly resources?: { requests?: { storage?: string } } };
+    readonly resources?: { requests?: { storage?: string } };
+  };
   readonly status?: {
     readonly observedRecordGeneration?: number;
     readonly status?: string;

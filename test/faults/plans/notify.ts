@@ -28,7 +28,10 @@ function applied(world: FaultWorld): { id: string; generation: number }[] {
   return world.kubernetes
     .exchanges('listener')
     .filter((exchange) => isDelivery(exchange) && exchange.status < 300)
-    .map(({ body }) => (body as { spec?: { deploymentId?: string; recordGeneration?: number } } | undefined)?.spec)
+    .map(
+      ({ body }) =>
+        (body as { spec?: { deploymentId?: string; recordGeneration?: number } } | undefined)?.spec,
+    )
     .flatMap((spec) => [{ id: spec?.deploymentId ?? '', generation: spec?.recordGeneration ?? 0 }]);
 }
 

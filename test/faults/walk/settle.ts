@@ -54,7 +54,9 @@ function condition(conditions: Conditions | undefined, type: string): string {
 
 /** The operator has seen the hub's latest generation, and has said what it makes of it. */
 function isSeen(deployment: WalkDeployment, { metadata, spec, status }: ManagedDeployment): boolean {
-  return spec.recordGeneration === deployment.generation && status?.observedGeneration === metadata.generation;
+  return (
+    spec.recordGeneration === deployment.generation && status?.observedGeneration === metadata.generation
+  );
 }
 
 /** How it has ended; null: not yet, or as nothing gave it a reason to. */

@@ -220,7 +220,8 @@ describe('the custom resource on a real API server', () => {
     // The controller manager adds the rights to the roles a moment later.
     const timeout = { timeoutMs: 60_000 };
     for (const role of roles) await waitFor(`${role} to read`, () => can(role, 'list'), timeout);
-    for (const role of ['edit', 'admin']) await waitFor(`${role} to write`, () => can(role, 'create'), timeout);
+    for (const role of ['edit', 'admin'])
+      await waitFor(`${role} to write`, () => can(role, 'create'), timeout);
     const verbs = ['watch', 'create', 'update', 'patch', 'delete'];
     const granted = await Promise.all(
       roles.map(async (role) => [role, await Promise.all(verbs.map((verb) => can(role, verb)))]),

@@ -173,10 +173,7 @@ describe.concurrent('kube-state-metrics', () => {
     await quiet.ready();
     await quiet.apply(appSpec(1, IMAGE, { suspend: true }));
     await quiet.until('off', (status) => status.suspended === true);
-    const off = await seriesUntil(
-      'quiet',
-      'status_condition condition=Ready reason=SwitchedOff status=True',
-    );
+    const off = await seriesUntil('quiet', 'status_condition condition=Ready reason=SwitchedOff status=True');
     expect(off).toMatchObject({ spec_suspend: 1, 'info source=external_image': 1 });
     expect((await seriesUntil('quiet', 'status_suspended'))['status_suspended']).toBe(1);
 

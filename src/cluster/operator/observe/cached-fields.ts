@@ -1,9 +1,9 @@
-import { withCurrentNames } from './stored-names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { isWhole } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 import { foreignFields } from './ownership.ts';
+import { withCurrentNames } from './stored-names.ts';
 
 /**
  * Cache transforms drop fields that the operator does not read. At 5,000 deployments, cached objects use most of the

@@ -1,3 +1,4 @@
+import { NOT_OBSERVED } from '../../../contract/resource/definition.ts';
 import {
   currentSpec,
   currentStatus,
@@ -6,7 +7,6 @@ import {
   statusNames,
   statusWithBothNames,
 } from '../../../contract/resource/former-names.ts';
-import { NOT_OBSERVED } from '../../../contract/resource/definition.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import type { ObservedResource } from '../observed.ts';

@@ -1,5 +1,5 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 

@@ -1,7 +1,7 @@
 import { MAX_SYMPTOMS } from '../../../contract/resource/definition.ts';
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
-import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**

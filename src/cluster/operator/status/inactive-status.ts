@@ -6,7 +6,10 @@ import {
   type Reason,
 } from '../../../domain/conditions/conditions.ts';
 import { combinedHold, type DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
-import { type DeploymentStatus, deploymentStatus as deploymentStatusOf } from '../../../domain/revision/states.ts';
+import {
+  type DeploymentStatus,
+  deploymentStatus as deploymentStatusOf,
+} from '../../../domain/revision/states.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { type Finding, isPaused, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
@@ -25,7 +28,11 @@ export function rejectedStatus(
 ): ManagedDeploymentStatus {
   const Ready = { status: 'False', reason, message } as const;
   const ended: Finding = { ...Ready, status: 'True' };
-  const progress = isPaused(resource) ? {} : reason === 'TakingOver' ? { Reconciling: ended } : { Stalled: ended };
+  const progress = isPaused(resource)
+    ? {}
+    : reason === 'TakingOver'
+      ? { Reconciling: ended }
+      : { Stalled: ended };
   const unseen: Finding = { status: 'Unknown', reason, message };
   const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
   return {

@@ -1,5 +1,5 @@
-import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
 import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
+import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
 import { isHoldReason } from '../../../domain/deployment/deletion-hold.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { cacheState, databaseState, type ServiceState } from '../observe/data-services.ts';

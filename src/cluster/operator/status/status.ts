@@ -15,9 +15,9 @@ import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/ta
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
+import { isAtRest } from './ready-findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { isObservedOff } from './serving-findings.ts';
-import { isAtRest } from './ready-findings.ts';
 import { nextFailures } from './status-failures.ts';
 
 export interface StatusInput {

@@ -70,7 +70,9 @@ const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> =
   Serving: ({ first }) => !first,
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) =>
-    (after.status === 'True' && !NOTHING_RUNS.has(after.reason)) || WARNINGS.has(after.reason) || DELETIONS.has(after.reason),
+    (after.status === 'True' && !NOTHING_RUNS.has(after.reason)) ||
+    WARNINGS.has(after.reason) ||
+    DELETIONS.has(after.reason),
   Paused: () => true,
 };
 

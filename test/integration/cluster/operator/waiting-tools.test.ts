@@ -100,7 +100,9 @@ describe('in a cluster', () => {
   test('a resource that no operator has observed is in progress, not current', async () => {
     await operator.stop();
     await world.apply('unseen', appSpec(1, GOOD));
-    expect((await world.get('mdep', 'unseen')) as object).toMatchObject({ status: { observedGeneration: -1 } });
+    expect((await world.get('mdep', 'unseen')) as object).toMatchObject({
+      status: { observedGeneration: -1 },
+    });
     expect(await healthNow('unseen')).toEqual(['InProgress', 'Progressing']);
   });
 });

@@ -54,7 +54,7 @@ async function failMissing(world: World): Promise<void> {
 async function failLost(world: World): Promise<void> {
   const { activeRevision } = world.status;
   world.cluster.remove(RESOURCE_ID);
-  const record = { reason: 'CrashLoop', message: 'api: it crashes', observedGeneration: 1 };
+  const record = { reason: 'CrashLoop', message: 'api: it crashes', observedRecordGeneration: 1 };
   const failed = { ...record, activeRevision: { id: activeRevision?.id, number: 1 } };
   const again = resource(spec('web:2', 2, { recordGeneration: 2, failed, ...labelled('bad') }));
   world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);

@@ -53,7 +53,7 @@ describe('a custom resource that was lost', () => {
       reason: 'CrashLoop',
       message: 'api: it crashes',
       activeRevision: { id: activeRevision?.id, number: 1 },
-      observedGeneration: 1,
+      observedRecordGeneration: 1,
     };
     const again = resource(spec('web:2', 2, { recordGeneration: 3, failed }));
     world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);

@@ -386,7 +386,11 @@ describe('a suspension', () => {
     expect(world.replicas('cache')).toBe(0);
     expect(world.status.suspended).toBe(false);
     await world.converge();
-    expect(world.status).toMatchObject({ deploymentStatus: 'UNUSED', suspended: true, activeRevision: { number: 1 } });
+    expect(world.status).toMatchObject({
+      deploymentStatus: 'UNUSED',
+      suspended: true,
+      activeRevision: { number: 1 },
+    });
     expect(world.cluster.list('Pod')).toEqual([]);
     expect(world.cluster.list('HorizontalPodAutoscaler')).toEqual([]);
 

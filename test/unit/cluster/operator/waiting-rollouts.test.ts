@@ -18,11 +18,11 @@ describe('a temporary problem', () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ErrImagePull');
     await steps(world, 3);
-    expect([world.condition('Ready'), world.condition('DatabaseReady'), world.status.deploymentStatus]).toEqual([
-      'False ImagePullFailed',
-      'False DatabaseStarting',
-      'AWAITING_DATABASE',
-    ]);
+    expect([
+      world.condition('Ready'),
+      world.condition('DatabaseReady'),
+      world.status.deploymentStatus,
+    ]).toEqual(['False ImagePullFailed', 'False DatabaseStarting', 'AWAITING_DATABASE']);
     expect(message(world, 'Ready')).toMatch(
       /^the database is not ready yet: pod \S+, container .*ErrImagePull/,
     );
@@ -40,11 +40,11 @@ describe('a temporary problem', () => {
     world.cluster.settle();
     for (const _ of [1, 2]) {
       await world.reconcileOnce();
-      expect([world.condition('DatabaseReady'), world.condition('Ready'), world.status.deploymentStatus]).toEqual([
-        'False DatabaseUnavailable',
-        'False DatabaseUnavailable',
-        'AWAITING_DATABASE',
-      ]);
+      expect([
+        world.condition('DatabaseReady'),
+        world.condition('Ready'),
+        world.status.deploymentStatus,
+      ]).toEqual(['False DatabaseUnavailable', 'False DatabaseUnavailable', 'AWAITING_DATABASE']);
     }
     expect(message(world, 'DatabaseReady')).toMatch(
       /^the database was ready and is no longer ready: pod \S+/,
@@ -52,7 +52,10 @@ describe('a temporary problem', () => {
     expect(world.condition('Serving')).toBe('True Available');
     world.change(spec('web:2', 2));
     await steps(world, 4);
-    expect(world.status).toMatchObject({ deploymentStatus: 'AWAITING_DATABASE', activeRevision: { number: 2 } });
+    expect(world.status).toMatchObject({
+      deploymentStatus: 'AWAITING_DATABASE',
+      activeRevision: { number: 2 },
+    });
     world.cluster.stuck.clear();
     await world.converge();
     expect([world.condition('Ready'), world.status.deploymentStatus]).toEqual(['True Converged', 'READY']);

@@ -105,7 +105,9 @@ describe('the report of a status', () => {
     ['1.5Ti', 1536],
     ['nonsense', undefined],
   ])('contains the requested size %s of a volume in whole Gi if it is valid', (requested, gi) => {
-    const report = observedReport(resource({ status: { observedRecordGeneration: 4, volume: { requested } } }));
+    const report = observedReport(
+      resource({ status: { observedRecordGeneration: 4, volume: { requested } } }),
+    );
     expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
     expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
   });

@@ -578,7 +578,9 @@ describe('a container that fails repeatedly', () => {
       await show(scene, 'up', restarts + 1);
       // Ready reports the current state.
       expect(world.condition('Ready')).toBe('True Converged');
-      expect(world.status.symptoms).toMatchObject([{ reason: 'CrashLoop', lastObservedTime: expect.any(String) }]);
+      expect(world.status.symptoms).toMatchObject([
+        { reason: 'CrashLoop', lastObservedTime: expect.any(String) },
+      ]);
       world.now += 20_000;
     }
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
