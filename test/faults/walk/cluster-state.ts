@@ -62,7 +62,7 @@ const MASKED_KEYS: ReadonlySet<string> = new Set([
 /** Given by the cluster. */
 const MASKED_SPEC: ReadonlySet<string> = new Set(['clusterIP', 'clusterIPs', 'volumeName']);
 /** Counted by the hub. */
-const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'number']);
+const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'recordGeneration', 'number']);
 
 /** A note in an annotation that holds JSON with hashes of what is masked. */
 function keptTemplate(text: string): unknown {

@@ -80,8 +80,8 @@ describe.each(FAILURES)('a failed revision %s', (_how, reason, failed, makeFail)
     });
     return world;
   }
-  const change = async (world: World, generation: number, more: object) => {
-    world.change(spec('web:2', 2, { generation, ...more }));
+  const change = async (world: World, recordGeneration: number, more: object) => {
+    world.change(spec('web:2', 2, { recordGeneration, ...more }));
     await world.converge();
   };
 
