@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formerSpec } from '../../../../src/contract/resource/former-names.ts';
 import { contentHash } from '../../../../src/domain/core/hash.ts';
 import {
   eventually,
@@ -32,11 +33,11 @@ describe('a deployment in the hub', () => {
       'berth.dev/tenant-id': tenantId,
     });
     expect(mdep.spec).toMatchObject({
-      generation: 1,
+      recordGeneration: 1,
       revision: { number: 1, envSecretName: `${appName}-env-1` },
     });
     expect(JSON.stringify(mdep)).not.toContain('s3cret');
-    expect(mdep.metadata.annotations['berth.dev/spec-hash']).toBe(contentHash(mdep.spec));
+    expect(mdep.metadata.annotations['berth.dev/spec-hash']).toBe(contentHash(formerSpec(mdep.spec)));
     const secret = JSON.parse(await fixture.kubectl('get', 'secret', `${appName}-env-1`, '-o', 'json'));
     expect(secret).toMatchObject({
       immutable: true,
