@@ -1,5 +1,6 @@
 /**
- * Measures Berth beside floors on this machine: npm run bench -- --help
+ * Runs the benches of test/bench on this machine and compares each result with its floor, the cost of the same work without
+ * Berth: npm run bench -- --help
  */
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { assertWorthWriting, log, measure } from '../test/bench/run.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Every bench, in the order of their names. */
+/** Every bench, sorted by name. */
 export async function loadBenches(): Promise<Bench[]> {
   const files = globSync('test/bench/**/*.bench.ts', { cwd: root });
   const modules = await Promise.all(
@@ -35,18 +36,18 @@ export function chooseBenches(benches: readonly Bench[], names: readonly string[
   );
 }
 
-/** What a checkout has to have, so that its Berth can be started. */
+/** Paths that a checkout needs so that the benches can start its Berth. */
 const NEEDED = ['src/main.ts', 'package.json', 'node_modules'];
 
-/** @throws Error that names what is missing */
+/** @throws Error that names the missing path */
 export function assertCheckout(folder: string): void {
   const missing = NEEDED.find((path) => !existsSync(join(folder, path)));
   if (missing === undefined) return;
-  const next = missing === 'node_modules' ? ': run npm ci there' : ': it is no checkout of Berth';
-  throw new Error(`failed to compare with ${folder}: there is no ${missing} in it${next}`);
+  const next = missing === 'node_modules' ? ': run npm ci there' : ': it is not a checkout of Berth';
+  throw new Error(`failed to compare with ${folder}: it has no ${missing}${next}`);
 }
 
-/** The benches as a table. The description is of as many as there are without --n. */
+/** The benches as a table. The descriptions state the sizes that apply without --n. */
 export const listed = (benches: readonly Bench[]): string =>
   columns([
     ['bench', 'n', 'goals from', 'what is measured, of n'],

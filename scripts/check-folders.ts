@@ -11,7 +11,7 @@ export const MAX_FILES = 20;
 /** Maximum number of files directly in src/. */
 export const MAX_ROOT_FILES = 3;
 
-/** A line for each folder of ROOT/src that holds too many files. */
+/** One line for each folder of ROOT/src that contains too many files. */
 export function crowdedFolders(root: string): string[] {
   const counts = new Map<string, number>();
   for (const file of globSync('src/**/*.ts', { cwd: root })) {

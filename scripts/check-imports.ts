@@ -40,8 +40,10 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
 
   // Everything that Prometheus scrapes, except for the outbox of tracing.
   metrics: ['hub/api', 'hub/store', 'cluster/kube', 'domain'],
+  // What every command is built from: options, formats, wrong usage.
+  'cli/command': [],
   // For API users: it knows the HTTP contract only, by types that are generated from the OpenAPI document.
-  'cli/client': [],
+  'cli/client': ['cli/command'],
 };
 
 /** Modules that connect the others. They may import every module. `src/main.ts` is one of them. */
@@ -61,6 +63,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
   'openapi-fetch': ['cli/client'],
+  commander: ['cli/command'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
@@ -74,8 +77,13 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'hub/registry': ['node:crypto', 'jose'],
 };
 
-/** The settings. Other modules import only the entry file. */
-const CONFIG = { folder: 'config', entry: 'src/config/index.ts', may: ['contract', 'domain'] } as const;
+/** The settings. Other modules import only the entry files: of the server, and of the commands for API users. */
+const CONFIG = {
+  folder: 'config',
+  entries: ['src/config/index.ts', 'src/config/client-settings.ts'],
+  may: ['contract', 'domain'],
+} as const;
+const isConfigEntry = (path: string) => CONFIG.entries.some((entry) => entry === path);
 
 const isCompositionRoot = (module: string) => COMPOSITION_ROOTS.includes(module);
 
@@ -131,7 +139,7 @@ function checkRelative({ file, specifier }: Import, module: string): string | nu
   const to = moduleOf(target);
   if (to === module) return null;
   if (isCompositionRoot(module)) {
-    return to !== CONFIG.folder || target === CONFIG.entry
+    return to !== CONFIG.folder || isConfigEntry(target)
       ? null
       : `only ${CONFIG.folder} may import ${target}`;
   }
@@ -157,14 +165,11 @@ export function brokenImportRules(root: string): string[] {
   );
 }
 
-/** Reads of process.env outside src/config/index.ts. */
+/** Reads of process.env outside the entry files of the settings. */
 export function strayEnvironmentReads(root: string): string[] {
   return globSync('src/**/*.ts', { cwd: root })
-    .filter(
-      (file) =>
-        file !== 'src/config/index.ts' && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')),
-    )
-    .map((file) => `${file}: process.env is read in src/config/index.ts only`);
+    .filter((file) => !isConfigEntry(file) && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')))
+    .map((file) => `${file}: process.env is read in ${CONFIG.entries.join(' and ')} only`);
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 /**
- * Checks that new text uses standard terms. `npm run check` runs it. The words and the lines that may still hold them are
- * data: scripts/vocabulary.json.
+ * Checks that new text uses standard terms. `npm run check` runs it. scripts/vocabulary.json contains the words to avoid, and
+ * for each file the number of older lines that may still contain them.
  *
  *   node scripts/check-vocabulary.ts [--help] [--update] [ROOT]
  */
@@ -14,13 +14,13 @@ export interface Vocabulary {
   readonly files: readonly string[];
   /** Globs of files that are not checked: generated code, and history. */
   readonly except: readonly string[];
-  /** For each file with text from before this check, how many such lines it may have. The number may only fall. */
+  /** For each file with text that is older than this check, the maximum number of such lines. The number must only decrease. */
   readonly known: Readonly<Record<string, number>>;
 }
 
 const DATA = 'scripts/vocabulary.json';
 
-/** A line of a file that holds a word to avoid. */
+/** A line of a file that contains a word to avoid. */
 export interface Finding {
   readonly file: string;
   readonly line: number;
@@ -41,7 +41,7 @@ function findingsIn(file: string, text: string, avoid: Vocabulary['avoid']): Fin
   });
 }
 
-/** All lines below `root` that hold a word to avoid, by file. */
+/** All lines below `root` that contain a word to avoid, by file. */
 export function allFindings(root: string, { avoid, files, except }: Vocabulary): Map<string, Finding[]> {
   const skipped = new Set(except.flatMap((pattern) => globSync(pattern, { cwd: root })));
   const paths = [...new Set(files.flatMap((pattern) => globSync(pattern, { cwd: root })))].filter(
@@ -53,14 +53,14 @@ export function allFindings(root: string, { avoid, files, except }: Vocabulary):
   return new Map(found.filter(([, findings]) => findings.length > 0));
 }
 
-/** The findings of each file that has more of them than the vocabulary's `known` says. */
+/** The findings of each file that has more of them than `known` in the vocabulary allows. */
 export function newFindings(root: string, vocabulary: Vocabulary): Finding[] {
   return [...allFindings(root, vocabulary)].flatMap(([file, findings]) =>
     findings.length > (vocabulary.known[file] ?? 0) ? findings : [],
   );
 }
 
-/** The vocabulary with the numbers of today, for files that have become better or have moved. */
+/** The vocabulary with the current numbers of such lines, for files that have improved or moved. */
 export function updated(root: string, vocabulary: Vocabulary): Vocabulary {
   const known = [...allFindings(root, vocabulary)].map(
     ([file, findings]) => [file, findings.length] as const,
@@ -72,7 +72,7 @@ if (import.meta.main) {
   const args = process.argv.slice(2);
   if (args.includes('--help')) {
     console.log(`usage: node scripts/check-vocabulary.ts [--update] [ROOT]
-Reports text with words that ${DATA} lists. --update stores the numbers of today: use it after files became better or moved.`);
+Reports text with words that ${DATA} lists. --update stores the current numbers. Use it after you have improved or moved files.`);
     process.exit(0);
   }
   const root = args.find((arg) => !arg.startsWith('-')) ?? '.';

@@ -1,12 +1,13 @@
 /**
- * Types, lint, format, import rules, folder sizes and vocabulary: what a change must pass before it is committed.
+ * The static checks that a change must pass before you commit it: types, lint, format, import rules, folder sizes and
+ * vocabulary.
  *
  *   npm run check [-- --help]
  */
 import { spawn } from 'node:child_process';
 
 const HELP = `usage: npm run check
-Runs, side by side: tsc (types), biome (lint and format), the import rules and the folder sizes of src/, and the
+Runs, in parallel: tsc (types), biome (lint and format), the import rules and the folder sizes of src/, and the
 vocabulary of new text (scripts/vocabulary.json).
 Fix format and simple lint with: npm run format`;
 
@@ -18,7 +19,7 @@ const CHECKS: readonly (readonly [name: string, command: string, ...args: string
   ['vocabulary', process.execPath, 'scripts/check-vocabulary.ts'],
 ];
 
-/** Runs one command; its output is printed whole, and only when it fails. */
+/** Runs one command. Prints its output only if the command fails. */
 function run(name: string, command: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { withoutUnused } from '../src/hub/api/openapi/openapi-components.ts';
 import { type JsonSchema, type OpenApiDocument, operationsOf } from '../src/hub/api/openapi/openapi-types.ts';
 import { openApiDocument } from './openapi-document.ts';
 
@@ -26,6 +27,9 @@ are missing or do not match its lock file.`;
 
 /** Tags of operations that users of the API do not call. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['listener protocol', 'health']);
+
+/** Schemas of errors, which the CLI uses. The responses that refer to them are left out. */
+const ERRORS: ReadonlySet<string> = new Set(['Error', 'FieldErrors']);
 
 /** Keywords of a schema that determine a type. Without the others, a changed description does not make the file stale. */
 const TYPE_KEYWORDS: ReadonlySet<string> = new Set([
@@ -57,7 +61,8 @@ function contentOf(content: Record<string, { schema?: JsonSchema }> | undefined)
 
 /**
  * The part of the OpenAPI document that determines the types: the operations for users, with parameters, JSON bodies and
- * successful responses. All errors have one of two schemas, which are among the components.
+ * successful responses. All errors have one of two schemas, which are among the components. Schemas of other operations are left
+ * out.
  */
 export function typesDocument(document: OpenApiDocument): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -82,12 +87,11 @@ export function typesDocument(document: OpenApiDocument): object {
     };
   }
   const info = { title: document.info.title, version: 'any' };
-  return {
-    openapi: document.openapi,
-    info,
-    paths,
-    components: { schemas: schemasOf(document.components.schemas) },
-  };
+  const schemas = schemasOf(document.components.schemas);
+  const reachable = withoutUnused({ paths, components: { schemas } } as unknown as OpenApiDocument);
+  const isKept = (name: string) => ERRORS.has(name) || name in reachable.components.schemas;
+  const kept = Object.fromEntries(Object.entries(schemas).filter(([name]) => isKept(name)));
+  return { openapi: document.openapi, info, paths, components: { schemas: kept } };
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -118,7 +122,8 @@ export function isGeneratorInstalled(): boolean {
   return isDeepStrictEqual(packagesIn('node_modules/.package-lock.json'), wanted);
 }
 
-function installGenerator(): void {
+/** Installs the packages of scripts/openapi. @throws Error if npm fails */
+export function installGenerator(): void {
   console.error('Installing the packages of scripts/openapi (npm ci) …');
   const args = ['ci', '--prefix', fileURLToPath(PACKAGE), '--ignore-scripts', '--loglevel=error'];
   const { status, error } = spawnSync('npm', args, { stdio: ['ignore', 2, 2] });

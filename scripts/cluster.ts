@@ -15,20 +15,20 @@ import { withLock } from '../test/cluster/lock.ts';
 const HELP = `usage: npm run cluster -- up | down | status | env
 
 A real Kubernetes API server, controller manager and scheduler with etcd and four simulated nodes, on 127.0.0.1.
-  up       start it in the background; it runs until "down"
-  down     stop it and remove its state
-  status   health of each component; exit code 1 unless all is well
-  env      shell lines that point kubectl at it:  eval "$(npm run -s cluster -- env)"
+  up       start the cluster in the background; it runs until "down"
+  down     stop the cluster and remove its state
+  status   health of each component; exit code 1 unless all components are healthy
+  env      shell commands that configure kubectl for the cluster:  eval "$(npm run -s cluster -- env)"
 
 Options of up:
   --no-fsync      do not wait for the disk (faster, does not survive a power cut)
   --audit         log every request of a user to <state>/logs/audit.log
 Options of all:
-  --state <dir>   where it keeps its state (default: .berth/cluster); another folder is another cluster
+  --state <dir>   folder of the cluster's state (default: .berth/cluster); each folder is a separate cluster
   --help
 
-The programs are taken from KUBEBUILDER_ASSETS or the cache (\${XDG_CACHE_HOME:-~/.cache}/berth/bin), else built
-with Go (5 to 10 minutes, once).`;
+The programs come from KUBEBUILDER_ASSETS or the cache (\${XDG_CACHE_HOME:-~/.cache}/berth/bin). "up" builds missing
+programs with Go (5 to 10 minutes, once).`;
 
 interface Options {
   stateDir: string;
@@ -83,11 +83,11 @@ async function main(argv: string[]): Promise<number> {
   });
 }
 
-/** Two commands on one state folder take turns. */
+/** Runs `action` while no other command changes the same state folder. */
 function exclusively(stateDir: string, action: () => Promise<number>): Promise<number> {
   mkdirSync(dirname(stateDir), { recursive: true });
   const onWait = (pid: number) =>
-    console.error(`Waiting for process ${pid}, which is busy with this cluster …`);
+    console.error(`Waiting for process ${pid}, which is changing this cluster …`);
   return withLock(`${stateDir}.lock`, onWait, action);
 }
 
@@ -99,7 +99,7 @@ function up({ stateDir, fsync, audit }: Options): Promise<number> {
       printHints(stateDir);
       return 0;
     }
-    if (health) console.error('A cluster that is not whole is in the way; it is removed first.');
+    if (health) console.error('The existing cluster has unhealthy components. It is removed first.');
     const started = Date.now();
     await startCluster({ stateDir, fsync, audit, detached: true });
     console.log(`The cluster is up (${((Date.now() - started) / 1000).toFixed(1)} s).`);
@@ -110,7 +110,7 @@ function up({ stateDir, fsync, audit }: Options): Promise<number> {
 
 const DEFAULT_STATE = join(dirname(dirname(fileURLToPath(import.meta.url))), '.berth', 'cluster');
 
-/** What a command of this file needs to mean the same cluster. */
+/** The --state option that makes another command of this file use the same cluster. Empty for the default folder. */
 function stateOption(stateDir: string): string {
   const isDefault = existsSync(DEFAULT_STATE) && realpathSync(DEFAULT_STATE) === stateDir;
   return isDefault || stateDir === DEFAULT_STATE ? '' : ` --state '${stateDir.replaceAll("'", "'\\''")}'`;
@@ -144,12 +144,12 @@ async function status({ stateDir }: Options): Promise<number> {
   for (const { name, pid, message } of health) {
     console.log(`${name.padEnd(24)} ${pid === undefined ? '' : `pid ${pid}`.padEnd(12)} ${message}`);
   }
-  const well = health.every(({ healthy }) => healthy);
-  if (!well)
+  const allHealthy = health.every(({ healthy }) => healthy);
+  if (!allHealthy)
     console.log(
       `\nLogs: ${join(stateDir, 'logs')}     Start again: npm run cluster -- up${stateOption(stateDir)}`,
     );
-  return well ? 0 : 1;
+  return allHealthy ? 0 : 1;
 }
 
 async function healthOf(stateDir: string): Promise<ComponentHealth[] | undefined> {

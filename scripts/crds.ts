@@ -1,5 +1,5 @@
 /**
- * Writes crds/, and the manifests that hold it, from the zod schemas of the custom resource.
+ * Generates crds/ from the zod schemas of the custom resource. Also updates the manifests that contain the definition.
  *
  *   npm run crds [-- --check | --help]
  */
@@ -18,25 +18,25 @@ const path = fileURLToPath(new URL(`../${CRD_FILE}`, import.meta.url));
  */
 const revisionFile = new URL('../crds/revision', import.meta.url);
 
-/** What is in the line. `hash` is in hexadecimal digits. */
+/** The content of crds/revision. `hash` is in hexadecimal digits. */
 export interface CrdRevision {
   readonly number: number;
   readonly hash: string;
 }
 
-/** The line as it is. */
+/** The stored revision. */
 export function storedRevision(): CrdRevision {
   const [number = '', hash = ''] = readFileSync(revisionFile, 'utf8').trim().split(' ');
   return { number: Number(number), hash };
 }
 
-/** The line as it should be: a change of the spec raises the number. */
+/** The revision of the current schemas. A changed spec increments the number. */
 export function revisionOf(spec: object, stored: CrdRevision): CrdRevision {
   const hash = createHash('sha256').update(JSON.stringify(spec)).digest('hex');
   return hash === stored.hash ? stored : { number: stored.number + 1, hash };
 }
 
-/** The generated text: YAML 1.1, as kubectl reads it (where a bare `off` is a boolean). */
+/** The generated text. It is YAML 1.1, because kubectl parses that version, in which a bare `off` is a boolean. */
 export function crdYaml(): string {
   const header =
     '# Generated from src/contract/resource/managed-deployment.ts by `npm run crds`. Do not edit.\n';
@@ -52,7 +52,7 @@ export function crdYaml(): string {
   );
 }
 
-/** The current text of the file. */
+/** The stored text of a file. */
 export function storedCrdYaml(): string {
   return readFileSync(path, 'utf8');
 }
@@ -61,7 +61,7 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   if (argument === '--help') {
     console.log(
-      `usage: npm run crds [-- --check]\nWrites ${CRD_FILE}, its number in crds/revision, and the manifests that hold it; with --check only says whether it is up to date.`,
+      `usage: npm run crds [-- --check]\nWrites ${CRD_FILE}, its number in crds/revision, and the manifests that contain it. With --check, only reports whether it is up to date.`,
     );
   } else if (argument === '--check') {
     const stale = storedCrdYaml() !== crdYaml();
@@ -72,7 +72,7 @@ if (import.meta.main) {
     writeFileSync(path, crdYaml());
     writeFileSync(revisionFile, `${number} ${hash}\n`);
     console.log(`wrote ${CRD_FILE}`);
-    // They hold it as well.
+    // The manifests contain the definition too.
     for (const file of await writeManifests()) console.log(`wrote ${file}`);
   }
 }

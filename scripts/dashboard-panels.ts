@@ -1,4 +1,4 @@
-/** What the dashboard for Grafana shows: its rows and the queries of their panels. */
+/** The content of the Grafana dashboard: its rows, and the queries of their panels. */
 
 type Unit = 's' | 'short' | 'reqps' | 'ops' | 'percentunit' | 'bytes';
 
@@ -11,7 +11,7 @@ interface Panel {
   readonly title: string;
   readonly unit: Unit;
   readonly queries: readonly Query[];
-  /** One number instead of lines. */
+  /** Shows one number instead of lines. */
   readonly stat?: true;
 }
 
@@ -26,9 +26,9 @@ const stat = (title: string, unit: Unit, expr: string): Panel => ({
 
 const RATE = '[$__rate_interval]';
 
-/** Other programs have metrics of the same standard names. This selects the processes of Berth. */
+/** Selects the processes of Berth in metrics with standard names, which other programs export too. */
 const OF_BERTH = 'and on (cluster, instance) berth_build_info';
-/** Metrics whose names only Berth has. */
+/** Whether only Berth exports metrics with this name. */
 const isOwn = (metric: string) => /^(berth_|leader_election_master_status\{name="berth-)/.test(metric);
 const ofBerth = (metric: string, expression: string) =>
   isOwn(metric) ? expression : `${expression} ${OF_BERTH}`;
@@ -36,7 +36,7 @@ const rate = (by: string, metric: string) => `sum by (${by}) (${ofBerth(metric, 
 const quantile = (share: number, by: string, metric: string, range = RATE) =>
   `histogram_quantile(${share}, sum by (${['le', by].filter(Boolean).join(', ')}) (${ofBerth(metric, `rate(${metric}${range})`)}))`;
 
-/** The hub's numbers are the same at every replica: max. */
+/** Every replica of the hub exports the same values for its gauges, so their queries use max. */
 export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
     'Service',

@@ -1,4 +1,4 @@
-/** manifests/monitoring/berth-dashboard.json: Berth in Grafana, one row a part of it. */
+/** Generates manifests/monitoring/berth-dashboard.json: the Grafana dashboard, with one row for each part of Berth. */
 
 import { ROWS } from './dashboard-panels.ts';
 
@@ -6,7 +6,7 @@ const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 const WIDTH = 24;
 const SIZES = { stat: { w: 6, h: 4 }, timeseries: { w: 8, h: 8 } } as const;
 
-/** Panels from left to right; a new line where one does not fit any more. */
+/** Places panels from left to right. Starts a new line when a panel does not fit. */
 function placed(): object[] {
   let [x, y, line, id] = [0, 0, 0, 0];
   const place = (w: number, h: number) => {
@@ -37,7 +37,7 @@ function placed(): object[] {
   ]);
 }
 
-/** The file's text. */
+/** The text of the file. */
 export function dashboard(): string {
   const board = {
     uid: 'berth',

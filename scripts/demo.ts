@@ -1,6 +1,6 @@
 /**
- * The whole of Berth on this machine: a real PostgreSQL, a real Kubernetes API server with simulated nodes,
- * Berth itself, and sample deployments brought to READY.
+ * Runs Berth with its dependencies on this machine: a real PostgreSQL and a real Kubernetes API server with simulated nodes.
+ * Creates sample deployments and waits until they are READY.
  *
  *   npm run demo [-- OPTIONS]     (--help lists them)
  */
@@ -18,25 +18,25 @@ import { watchSamples } from './demo/watch.ts';
 
 const HELP = `usage: npm run demo [-- OPTIONS]
 Starts PostgreSQL, a Kubernetes control plane with simulated nodes, and Berth; creates the sample deployments,
-shows how they become READY, then stays up until Ctrl-C and cleans up behind itself.
+shows how they become READY, then runs until Ctrl-C and cleans up.
 
   --exit                 end once all samples are READY with the latest revision active (0), or with the reason (1)
-  --port N               port of the API (default 8080; 0: a free one)
-  --hosting MODE         self_hosted (default) or cloud; cloud builds two repositories for real, where BuildKit can run
-                         (Linux, root, git; the first time its programs are built, which takes minutes)
+  --port N               port of the API (default 8080; 0 selects a free port)
+  --hosting MODE         self_hosted (default) or cloud; cloud builds two repositories if BuildKit can run
+                         (Linux, root, git; the first run builds its programs, which takes minutes)
   --samples all|none     whether to create the samples of test/samples (default all)
-  --real-node            a kubelet with containerd and runc in the place of simulated nodes: containers run, logs are theirs
-                         (Linux, root, apt; the first time its programs are built, which takes 10 to 20 minutes). Samples
-                         that need a network file system or a storage driver are left out
-  --kubeconfig FILE      use that cluster instead of a local one; needs the rights of an administrator
+  --real-node            run containers on a kubelet with containerd and runc instead of simulated nodes
+                         (Linux, root, apt; the first run builds its programs, which takes 10 to 20 minutes). Omits
+                         samples that need a network file system or a storage driver
+  --kubeconfig FILE      use that cluster instead of a local one; it must grant administrator rights
   --timeout SECONDS      how long the samples may take (default 180)
   --help                 this text
 
-PostgreSQL: that of DATABASE_URL where it is set (15 or newer; its user may create databases: one is made for this run
-(a superuser makes a role that owns it) and dropped at the end), else a temporary one.
+PostgreSQL: the server of DATABASE_URL, or a temporary one. DATABASE_URL needs PostgreSQL 15 or newer and a user that may create
+databases. The demo creates a database for this run and drops it at the end. A superuser also creates a role that owns it.
 While it runs, .berth/demo.env holds BERTH_URL, BERTH_API_KEY, BERTH_TENANT_ID, DATABASE_URL and KUBECONFIG.`;
 
-/** What the demo was asked to do. */
+/** The options of the command line. */
 export interface DemoOptions {
   exit: boolean;
   port: number;
@@ -79,7 +79,7 @@ function parseOptions(args: readonly string[]): DemoOptions | null {
   });
   if (values.help) return null;
   if (values['real-node'] && (values.kubeconfig !== undefined || values.hosting === 'cloud')) {
-    throw new UsageError('--real-node goes neither with --kubeconfig nor with --hosting cloud');
+    throw new UsageError('--real-node cannot be combined with --kubeconfig or --hosting cloud');
   }
   return {
     exit: values.exit,
@@ -92,21 +92,21 @@ function parseOptions(args: readonly string[]): DemoOptions | null {
   };
 }
 
-/** Resolves when the user asks to stop; the second request ends the process at once. */
+/** Resolves on the first signal to stop. A second signal ends the process immediately. */
 function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false;
+    let requested = false;
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(130);
-        asked = true;
+        if (requested) process.exit(130);
+        requested = true;
         resolve();
       });
     }
   });
 }
 
-/** Waits for the samples; returns the exit code. */
+/** Waits until the samples are READY. Returns the exit code of the demo. */
 async function showSamples(
   stack: DemoStack,
   samples: readonly Created[],
@@ -127,11 +127,11 @@ async function showSamples(
   return 1;
 }
 
-const KEPT = `stopped. The cluster keeps what was installed; remove it with:
+const KEPT = `stopped. Berth is still installed in the cluster. To remove it:
   kubectl delete --ignore-not-found -f manifests/cloud.yaml
   kubectl delete namespace berth-demo --ignore-not-found`;
 
-/** Those of test/samples/, and where images can be built those of test/samples/repositories/. */
+/** The samples of test/samples/, and if the demo can build images those of test/samples/repositories/. */
 async function samplesOf(stack: DemoStack, { hosting, realNode }: DemoOptions): Promise<Sample[]> {
   const samples = readSamples(hosting).filter(({ file }) => !realNode || SAMPLES_OF_A_NODE.includes(file));
   return [...samples, ...((await stack.builds?.samples(stack)) ?? [])];
@@ -173,7 +173,7 @@ async function demo(options: DemoOptions): Promise<number> {
     for (const release of releasers.reverse()) {
       await Promise.resolve(release()).catch((error) => console.error(String(error)));
     }
-    console.log(options.kubeconfig === undefined ? 'stopped; nothing is left behind' : KEPT);
+    console.log(options.kubeconfig === undefined ? 'stopped; everything is removed' : KEPT);
   }
 }
 

@@ -1,29 +1,37 @@
 /**
- * Writes the pages of docs/ that are made from data, and the dashboard of Grafana.
+ * Generates the pages of docs/ that are derived from data, the OpenAPI document, and the Grafana dashboard.
  *
  *   npm run docs [-- --check | --help]
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { buildProgram } from '../src/cli/program.ts';
+import { processHost } from '../src/cli/run.ts';
 import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
+import { cliDoc } from './cli-doc.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
+import { openApiDocument } from './openapi-document.ts';
 import { resourceSpecDoc } from './resource-spec-doc.ts';
 
 const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
 
 const benches = await loadBenches();
+const program = await buildProgram(null, processHost([]));
+const openApi = await openApiDocument();
 
 /** The generator of each page. */
 export const PAGES: Readonly<Record<string, () => string>> = {
-  // Does not run benchmarks: it compares the stored results with the current goals.
+  // Does not run benches. It compares the stored results with the current goals.
   [PAGE]: () => performancePage(pathOf(''), benches),
+  'docs/cli.md': () => cliDoc(program),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
+  'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
 };
 
 /** Pages that are not up to date. */
@@ -37,7 +45,9 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   const names = Object.keys(PAGES).join(' and ');
   if (argument === '--help') {
-    console.log(`usage: npm run docs [-- --check]\nWrites ${names}; with --check only says which are stale.`);
+    console.log(
+      `usage: npm run docs [-- --check]\nWrites ${names}; with --check, only reports which are stale.`,
+    );
   } else if (argument === '--check') {
     const stale = stalePages();
     console.log(stale.length > 0 ? `stale: ${stale.join(', ')}: run npm run docs` : `${names}: ok`);

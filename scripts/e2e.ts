@@ -1,5 +1,5 @@
 /**
- * Berth on a real node: a kubelet with containerd and runc, images that are built and pulled, containers that run.
+ * Runs the tests of Berth on a real node: a kubelet with containerd and runc that pulls images and runs containers.
  *
  *   npm run e2e [-- FILTER …] [-- --require | --help]
  */
@@ -7,12 +7,12 @@ import { whyNoRealNode } from '../test/cluster/real-node/preconditions.ts';
 import { runTests } from './test.ts';
 
 const HELP = `usage: npm run e2e [-- FILTER …] [-- OPTIONS]
-Starts a real node (kubelet, containerd, runc, kube-proxy, CoreDNS) beside a control plane, in namespaces of its own;
-builds Berth's image with BuildKit, installs it with the chart, and runs the tests of test/e2e against containers.
-The first time its programs are built with Go: 10 to 20 minutes. Afterwards it takes 5 to 10.
+Starts a control plane and a real node (kubelet, containerd, runc, kube-proxy, CoreDNS) in separate Linux namespaces. Builds
+Berth's image with BuildKit, installs it with the chart, and runs the tests of test/e2e against containers.
+The first run builds its programs with Go and takes 10 to 20 minutes. Later runs take 5 to 10 minutes.
 
-  --require   a machine that cannot run a kubelet is a failure (exit code 1), not a skip
-  FILTER      the files whose path holds it; other options go to vitest
+  --require   fail (exit code 1) instead of skipping the tests if this machine cannot run a kubelet
+  FILTER      the files whose path contains it; vitest gets all other options
 
 Needs Linux with root (namespaces, mounts, cgroups v1 or v2), Go, and Debian's or Ubuntu's apt.
 Exit code: 0 passed, or skipped with the reason printed; 1 failed.`;

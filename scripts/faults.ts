@@ -1,5 +1,5 @@
 /**
- * Fault plans: one fault in one situation each, on a real cluster and PostgreSQL, with oracles after each.
+ * Runs fault plans. A plan injects one fault in one situation, on a real cluster and PostgreSQL. Oracles then check the state.
  *
  *   npm run faults [-- --list | --plan NAME | --only KIND | --json | --budget SECONDS | …] [--help]
  */
@@ -101,11 +101,10 @@ function list(plans: readonly FaultPlan[], json: boolean): void {
 
 function writeUnlessLeft({ left }: RunResult, write: () => void): void {
   if (left.length === 0) write();
-  else
-    console.error(`nothing is written: --write is for a run of all plans, and ${left.length} were left out`);
+  else console.error(`wrote nothing: --write needs a run of all plans, and ${left.length} did not run`);
 }
 
-/** Writes the results of finished runs. @throws Error when a run has not ended */
+/** Writes the results of finished runs. @throws Error if a run has not ended */
 function writeFrom(
   [file = '', ...later]: readonly string[],
   commit: string | undefined,
@@ -122,13 +121,13 @@ function writeFrom(
   writeUnlessLeft(result, () => writeResults(known, ran));
 }
 
-/** Runs the plans; true when all of them were begun as wanted and have held. */
+/** Runs the plans. Returns true if every plan ran, reached its fault as planned and held. */
 async function run(
   plans: readonly FaultPlan[],
   every: readonly FaultPlan[],
   values: Values,
 ): Promise<boolean> {
-  // What is run is what is there now, whatever is committed meanwhile.
+  // Reads the commit before the run, because HEAD can change while the plans run.
   const made = runMade(process.argv.slice(2), process.env);
   const day = today();
   const budgetSeconds = values.budget === undefined ? undefined : numberOf('budget', values.budget);
@@ -163,14 +162,14 @@ function printGuardVerdict({ guard, missed, plan, oracle, message, seconds }: Gu
   console.log(`           ${missed ? `${plan}: ${oracle}: ` : ''}${message}`);
 }
 
-/** Takes guards out; true when all of those wanted were missed. @throws Error when a name fits none */
-async function takeOutGuards(names: readonly string[], every: readonly FaultPlan[], values: Values) {
+/** Runs the plans without a guard in the source. Returns true if a plan failed for each guard. @throws Error for an unknown name */
+async function runWithoutGuards(names: readonly string[], every: readonly FaultPlan[], values: Values) {
   for (const name of names)
     if (!GUARDS.some((guard) => guard.name === name))
       throw new Error(
         `--guards: there is no guard "${name}": ${GUARDS.map((guard) => guard.name).join(', ')}`,
       );
-  // What is taken out is of what is there now, whatever is committed meanwhile.
+  // Reads the commit before the run, because HEAD can change while the plans run.
   const { commit } = runMade(process.argv.slice(2), process.env);
   const guards = GUARDS.filter(({ name }) => names.length === 0 || names.includes(name));
   const stopping = new AbortController();
@@ -201,13 +200,13 @@ async function main(args: string[]): Promise<number> {
   }
   const every = allPlans();
   if (values.from.length > 0) {
-    if (!values.write) throw new Error('--from is for --write');
+    if (!values.write) throw new Error('--from needs --write');
     writeFrom(values.from, values.commit, every);
     return 0;
   }
-  if (values.guards) return (await takeOutGuards(positionals, every, values)) ? 0 : 1;
+  if (values.guards) return (await runWithoutGuards(positionals, every, values)) ? 0 : 1;
   const plans = chosen(every, values);
-  if (values.write && plans.length < every.length) throw new Error('--write is for a run of all plans');
+  if (values.write && plans.length < every.length) throw new Error('--write needs a run of all plans');
   if (!values.list) return (await run(plans, every, values)) ? 0 : 1;
   list(plans, values.json);
   return 0;

@@ -1,5 +1,5 @@
 /**
- * Fuzzes the API against its own OpenAPI document for as long as is said; `npm test` does it for less than two minutes.
+ * Fuzzes the API against its own OpenAPI document for a given time. `npm test` does the same for less than two minutes.
  *
  *   npm run fuzz -- [--seconds N] [--seed N]
  */
@@ -8,8 +8,8 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
 const HELP = `usage: npm run fuzz -- [--seconds N] [--seed N]
-Sends requests made from /openapi.json to an API with a PostgreSQL of its own. The exit code is 0 only when every
-answer was as documented. Default: 300 seconds, a seed of its own; the seed is printed.`;
+Sends requests generated from /openapi.json to an API with a PostgreSQL of its own. The exit code is 0 only when every
+response matched the document. Default: 300 seconds, a random seed; the command prints the seed.`;
 
 const MAX_SEED = 2 ** 31;
 

@@ -182,7 +182,7 @@ If you change the kind of route, the former route stays until the new one is rea
 \`RouteReady\` is part of \`Ready\`, but not of \`Serving\`: a revision can become active without a route.
 `;
 
-/** Table cells: a bar would end them. */
+/** Escapes the character that ends a table cell. */
 function row(...cells: readonly string[]): string {
   return `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
 }
@@ -361,7 +361,7 @@ ${table(
 `;
 }
 
-/** The text of the file as it should be. */
+/** The current text of the page. */
 export function lifecycleDoc(): string {
   return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, recoveries(), reasons()].join(
     '\n',

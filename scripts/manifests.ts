@@ -1,6 +1,6 @@
 /**
- * Renders the profiles of the chart into manifests/, one file each, for kubectl apply; keeps the settings that the
- * chart's schema takes those that Berth has, and the chart's files copies of what is made elsewhere.
+ * Renders the profiles of the chart into manifests/, one file for each profile, for `kubectl apply`. Also updates two parts of
+ * the chart: the settings that its values schema accepts, and its copies of generated files.
  *
  *   npm run manifests [-- --check | --help]
  */
@@ -19,17 +19,17 @@ export const CHART = join(root, 'manifests/helm/berth');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 const IMAGE = `berth:${version}`;
 const SCHEMA = join(CHART, 'values.schema.json');
-/** Files that the chart takes along, with where they are made. Copies: a link out of a chart gets lost where it is packed. */
+/** Files of the chart that are copies, with their sources. Not links: a packaged chart does not contain the target of a link. */
 const COPIES: Readonly<Record<string, string>> = {
   'manageddeployments.yaml': CRD_FILE,
   'berth-alerts.yaml': 'manifests/monitoring/berth-alerts.yaml',
   'berth-dashboard.json': 'manifests/monitoring/berth-dashboard.json',
 };
-/** Namespace that the files install Berth in. */
+/** Namespace of Berth in the rendered files. */
 const NAMESPACE = 'berth-system';
 
-/** Settings that the chart sets itself, from its other values or because its pods are as they are. */
-const OF_THE_CHART: readonly string[] = [
+/** Settings that users cannot give as `config`, because the chart derives them from other values or from its pods. */
+const SET_BY_CHART: readonly string[] = [
   'BERTH_HOSTING',
   'BERTH_POLICY',
   'BERTH_NAMESPACE',
@@ -63,24 +63,24 @@ export function profileFile(profile: string): string {
   return join(CHART, 'profiles', `${profile}.yaml`);
 }
 
-/** Path of what is rendered of a profile. */
+/** Path of the rendered file of a profile. */
 export function renderedFile(profile: string): string {
   return join(root, 'manifests', `${profile}.yaml`);
 }
 
-/** The text of values.schema.json as it should be: `config` takes every setting that is no secret, and no other. */
+/** The current text of values.schema.json. `config` accepts each setting that is not a secret and that the chart does not set. */
 export function valuesSchema(): string {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
-  const taken = Object.entries(SETTINGS).filter(
-    ([name, setting]) => !('secret' in setting) && !OF_THE_CHART.includes(name),
+  const accepted = Object.entries(SETTINGS).filter(
+    ([name, setting]) => !('secret' in setting) && !SET_BY_CHART.includes(name),
   );
   schema.properties.config.properties = Object.fromEntries(
-    taken.map(([name, { help }]) => [name, { type: 'string', description: help }]),
+    accepted.map(([name, { help }]) => [name, { type: 'string', description: help }]),
   );
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** A profile as `kubectl apply -f` takes it. @throws Error with Helm's words */
+/** Renders a profile for `kubectl apply -f`. @throws Error with the message of Helm */
 export async function render(helm: string, profile: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     helm,
@@ -105,7 +105,7 @@ export async function render(helm: string, profile: string): Promise<string> {
   return head + stdout.replace(/^# Source: .*\n/gm, '').replace(/[ \t]+$/gm, '');
 }
 
-/** Copies in the chart that are not what they are copies of, with the text that they should have. */
+/** The copies in the chart that differ from their sources, with the text of the source. */
 function staleCopies(): Map<string, string> {
   const wanted = Object.entries(COPIES).map(
     ([name, source]) => [join(CHART, 'files', name), readFileSync(join(root, source), 'utf8')] as const,
@@ -113,7 +113,7 @@ function staleCopies(): Map<string, string> {
   return new Map(wanted.filter(([path, text]) => stored(path) !== text));
 }
 
-/** Files that are not as they should be, with the text that they should have. */
+/** The stale files, with their current text. */
 export async function staleFiles(): Promise<Map<string, string>> {
   const helm = await resolveHelm();
   const wanted = staleCopies();
@@ -122,15 +122,15 @@ export async function staleFiles(): Promise<Map<string, string>> {
   return schemaIsStale() ? new Map([[SCHEMA, valuesSchema()], ...stale]) : stale;
 }
 
-/** Whether the chart takes other settings than Berth has. How the file is laid out is the formatter's matter. */
+/** Whether the values schema accepts other settings than Berth has. Ignores the layout, which the formatter determines. */
 export function schemaIsStale(): boolean {
   return !isDeepStrictEqual(JSON.parse(readFileSync(SCHEMA, 'utf8')), JSON.parse(valuesSchema()));
 }
 
-/** Brings the files up to date; resolves with the paths of those that were not. */
+/** Writes the stale files. Resolves with their paths. */
 export async function writeManifests(): Promise<string[]> {
   const schema = schemaIsStale() ? [SCHEMA] : [];
-  // First: with the old ones a profile may not render, or not as it should.
+  // The schema comes first: with a stale schema, Helm can reject a profile or render it wrongly.
   if (schema.length > 0) writeFileSync(SCHEMA, valuesSchema());
   const copies = staleCopies();
   for (const [path, text] of copies) writeFileSync(path, text);
@@ -151,7 +151,7 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   if (argument === '--help') {
     console.log(
-      'usage: npm run manifests [-- --check]\nRenders manifests/*.yaml from manifests/helm/berth; with --check only says whether they are up to date.',
+      'usage: npm run manifests [-- --check]\nRenders manifests/*.yaml from manifests/helm/berth; with --check, only reports whether they are up to date.',
     );
   } else {
     const stale = argument === '--check' ? [...(await staleFiles()).keys()] : [];

@@ -1,10 +1,10 @@
-/** docs/metrics.md, made from the metrics themselves. */
+/** Generates docs/metrics.md from the registered metrics. */
 
 import { tracingMetrics } from '../src/hub/tracing/metrics.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { stateMetricsDoc } from './state-metrics-doc.ts';
 
-/** A metric as it was registered. */
+/** A registered metric. */
 interface Described {
   readonly name: string;
   readonly help: string;
@@ -47,7 +47,7 @@ NetworkPolicy. [install.md](install.md#metrics) lists the names of earlier versi
 
 `;
 
-/** Every metric of every role, but those of Node.js and the process, which prom-client makes. */
+/** Every metric of every role, including those of Node.js and the process, which prom-client registers. */
 export function describeMetrics(): Described[] {
   const metrics = createMetrics({ version: '', role: '' });
   metrics.hub();
@@ -84,13 +84,13 @@ function row({ name, kind, labels, help }: Described): string {
   return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help.replaceAll('|', '\\|')} |`;
 }
 
-/** The page's text. @throws Error when a metric is in no section */
+/** The text of the page. @throws Error if a metric belongs to no section */
 export function metricsDoc(): string {
   const all = describeMetrics();
   const ours = all.filter(({ name }) => !/^(nodejs|process)_/.test(name));
   const section = ({ name }: Described) => SECTIONS.find(([, prefix]) => prefix.test(name))?.[0];
-  const lost = ours.find((metric) => section(metric) === undefined);
-  if (lost !== undefined) throw new Error(`failed to describe ${lost.name}: it is in no section`);
+  const unassigned = ours.find((metric) => section(metric) === undefined);
+  if (unassigned !== undefined) throw new Error(`failed to describe ${unassigned.name}: it is in no section`);
   const sections = SECTIONS.map(([title]) =>
     [
       `## ${title}`,

@@ -43,7 +43,7 @@ export function declaringDeps(): ApiDeps {
   };
 }
 
-/** The document of this version, as `/openapi.json` answers it where no public URL is set. */
+/** The OpenAPI document of this version, as `/openapi.json` returns it without a configured public URL. */
 export async function openApiDocument(): Promise<object> {
   const app = buildApp(declaringDeps());
   try {

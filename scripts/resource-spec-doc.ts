@@ -21,7 +21,7 @@ const TAIL = `
 Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.
 `;
 
-/** Table cells: a bar would end them. */
+/** Escapes the character that ends a table cell. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
@@ -43,12 +43,12 @@ function lines({ field, targets, note }: FieldRow): string[] {
   });
 }
 
-/** The text of the file as it should be. */
+/** The current text of the page. */
 export function resourceSpecDoc(): string {
   return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${TAIL}`;
 }
 
-/** The text of the file as it is. */
+/** The stored text of the page. */
 export function storedResourceSpecDoc(): string {
   return readFileSync(path, 'utf8');
 }

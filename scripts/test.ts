@@ -1,5 +1,5 @@
 /**
- * Every test, against a real PostgreSQL and a real Kubernetes API server; ends with the line `N passed, N failed`.
+ * Runs all tests against a real PostgreSQL and a real Kubernetes API server. The last line is `N passed, N failed`.
  *
  *   npm test [-- FILTER …] [-- --help]
  */
@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 
 const HELP = `usage: npm test [-- ARGUMENT …]
-Runs every test but those on a real node (npm run e2e); arguments go to vitest, for instance:
+Runs all tests except those on a real node (npm run e2e). Passes the arguments to vitest, for example:
   npm test -- --project unit          pure tests only, in seconds
-  npm test -- patch                   the files whose path holds "patch"
-The last line counts: N passed, N failed[, N skipped]. The exit code is 0 only when nothing failed.`;
+  npm test -- patch                   the files whose path contains "patch"
+The last line is: N passed, N failed[, N skipped]. The exit code is 0 only when nothing failed.`;
 
 interface Report {
   numPassedTests: number;
@@ -61,7 +61,7 @@ export async function runTests(args: readonly string[]): Promise<number> {
     const output = join(folder, 'report.json');
     const code = await runVitest(args, output);
     const { line, failed } = closingLine(JSON.parse(readFileSync(output, 'utf8')));
-    // An unhandled error outside any test fails vitest though every test passed.
+    // An unhandled error outside the tests makes vitest fail even if every test passed.
     if (code !== 0 && !failed)
       console.log(`vitest ended with ${code}: an error outside the tests, see above`);
     console.log(line);
@@ -76,10 +76,10 @@ export async function runTests(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Makes the programs that tests start. With arguments too few tests may run to need them all: those that do make theirs.
- * What cannot be had fails the files that need it, and only those.
+ * Builds the programs that the tests start. Skips this if there are arguments, because a few tests may not need all programs.
+ * Those tests build what they need. If a build fails, only the test files that need the program fail.
  */
-async function makePrograms(args: readonly string[]): Promise<void> {
+async function buildPrograms(args: readonly string[]): Promise<void> {
   if (args.length > 0) return;
   try {
     await resolveEveryProgram({ log: console.log });
@@ -88,7 +88,7 @@ async function makePrograms(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Containers for real take minutes and a machine that can run them: `npm run e2e` does. */
+/** Excludes the tests on a real node, which take minutes and need a machine that can run containers: see `npm run e2e`. */
 function withoutRealNode(args: readonly string[]): readonly string[] {
   return args.some((arg) => arg.startsWith('--project')) ? args : ['--project', '!e2e', ...args];
 }
@@ -97,7 +97,7 @@ if (import.meta.main) {
   if (process.argv.includes('--help')) console.log(HELP);
   else {
     const args = process.argv.slice(2);
-    await makePrograms(args);
+    await buildPrograms(args);
     process.exitCode = await runTests(withoutRealNode(args));
   }
 }

@@ -8,7 +8,7 @@ import { type BuildParts, startBuildParts } from '../../test/installation/build-
 import { callApi, type Sample } from './samples.ts';
 import type { DemoStack } from './stack.ts';
 
-/** Builds for real, in cloud mode: the demo's own git host, registry, BuildKit and simulated node. */
+/** Image builds of the demo in cloud mode, with its own git host, registry, BuildKit and simulated node. */
 
 const NODE = `demo-build-node-${hostname()
   .toLowerCase()
@@ -16,32 +16,32 @@ const NODE = `demo-build-node-${hostname()
   .replace(/^-+|-+$/g, '')}`;
 
 export interface DemoBuilds {
-  /** Of Berth. */
+  /** Settings of Berth. */
   readonly settings: Readonly<Record<string, string>>;
   /** Starts the node that runs the steps of builds. Berth must be installed in the cluster. */
   startNode(access: KubectlAccess): Promise<{ stop(): Promise<void> }>;
-  /** Makes the integration and the repositories; returns what to POST. */
+  /** Creates the integration and the repositories. Returns the bodies to POST. */
   samples(stack: DemoStack): Promise<Sample[]>;
   stop(): Promise<void>;
 }
 
-/** Starts the services that builds need. null: this machine cannot build, and the reason is printed. */
+/** Starts the services that builds need. Returns null if this machine cannot build, after it has printed the reason. */
 export async function openBuilds(
   stateDir: string,
   port: number,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<DemoBuilds | null> {
   const token = randomBytes(16).toString('hex');
   let parts: BuildParts;
   try {
-    parts = await startBuildParts({ stateDir, port, token, log: say });
+    parts = await startBuildParts({ stateDir, port, token, log: print });
   } catch (error) {
     if (!(error instanceof BinariesMissingError || error instanceof ProcessDiedError)) throw error;
-    say(`no git_host samples: this machine cannot build. ${error.message}`);
+    print(`no git_host samples: this machine cannot build. ${error.message}`);
     return null;
   }
   const { git, buildkit, registry } = parts;
-  say(`git host ${git.url}, registry ${registry.host}, BuildKit ${buildkit.address}`);
+  print(`git host ${git.url}, registry ${registry.host}, BuildKit ${buildkit.address}`);
   return {
     settings: { ...parts.settings, ...settingsForBuildNode(NODE, buildkit) },
     startNode: (access) => startBuildNode(access, { stateDir, node: NODE, buildkit, ca: git.ca }),

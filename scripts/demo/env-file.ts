@@ -5,7 +5,7 @@ import type { DemoStack } from './stack.ts';
 const FOLDER = '.berth';
 const FILE = join(FOLDER, 'demo.env');
 
-/** Whether the demo that wrote the file still answers. One that was killed has left it behind. */
+/** Whether the demo that wrote the file still responds. A demo that was killed does not delete its file. */
 async function isAlive(file: string): Promise<boolean> {
   const url = existsSync(file) ? /^BERTH_URL='(.*)'$/m.exec(readFileSync(file, 'utf8'))?.[1] : undefined;
   if (url === undefined) return false;
@@ -17,8 +17,8 @@ async function isAlive(file: string): Promise<boolean> {
 }
 
 /**
- * Writes what another terminal needs to talk to the running demo, as shell assignments.
- * @returns the file: `.berth/demo.env`; beside another running demo, one named by the port
+ * Writes the variables that another terminal needs to use the running demo, as shell assignments.
+ * @returns path of the file: `.berth/demo.env`, or a name with the port if another demo already uses that file
  */
 export async function rememberDemo(stack: DemoStack): Promise<string> {
   mkdirSync(FOLDER, { recursive: true });

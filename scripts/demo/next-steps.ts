@@ -10,7 +10,7 @@ const HELLO = {
   secrets: [],
 };
 
-/** Lines about one of the samples; none without samples. */
+/** Commands for one of the samples. Empty without samples. */
 function aboutSample(namespace: string, sample: Created | undefined): string {
   if (sample === undefined) return '';
   return `
@@ -18,7 +18,7 @@ function aboutSample(namespace: string, sample: Created | undefined): string {
   kubectl describe mdep -n ${namespace} ${appName(sample.name, sample.id)}`;
 }
 
-/** Commands to try while the demo runs. Every line can be pasted into a shell. */
+/** Commands to try while the demo runs. Users can paste each of them into a shell. */
 export function nextSteps(stack: DemoStack, envFile: string, samples: readonly Created[]): string {
   const namespace = stack.namespace ?? `berth-${stack.tenantId}`;
   return `

@@ -1,4 +1,4 @@
-/** The demo on a real node: its cluster, and images under the names that the samples have. */
+/** The demo on a real node: its cluster, and images with the names that the samples use. */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,10 @@ import { pushBaseImage } from '../../test/cluster/images/base-images.ts';
 import { crane } from '../../test/cluster/images/crane.ts';
 import { type RealNode, startRealNode } from '../../test/cluster/real-node/node.ts';
 
-/** The samples that one node can run: no network file system, no storage driver, no program that there is not. */
+/** Samples that one node can run: they need no network file system, no storage driver and no program that the demo lacks. */
 export const SAMPLES_OF_A_NODE: readonly string[] = ['internal-image.json', 'shop.json', 'web-api.json'];
 
-/** What they run: repository and tag, as in the samples, but for the host. */
+/** The images of these samples: repository and tag without the host. */
 const IMAGES = [
   'billing/invoice-printer:1.0.4',
   'example/bookmarks:2.3.0',
@@ -19,7 +19,7 @@ const IMAGES = [
   'fluent/fluent-bit:4.1.1',
 ];
 
-/** The api component serves a page; all else lasts. */
+/** The api component serves a page. All other components sleep. */
 const PROGRAM = `#!/bin/sh
 echo "$(date) \${COMPONENT:-sidecar} starts: $*"
 [ "\${COMPONENT:-}" = api ] || exec sleep 2147483647
@@ -28,15 +28,15 @@ exec httpd -f -v -p "$PORT" -h /tmp/page
 `;
 const MIGRATION = '#!/bin/sh\necho "$(date) nothing to migrate: $*"\n';
 
-/** Settings of Berth for it: images of data services that are here. Any registry's name leads to that of the node. */
+/** Settings of Berth for the real node: images of database and cache that its registry has. It mirrors every registry. */
 export const REAL_NODE_SETTINGS: Readonly<Record<string, string>> = {
   BERTH_DATABASE_IMAGE: 'docker.io/base/postgres:latest',
   BERTH_CACHE_IMAGE: 'docker.io/base/redis:latest',
 };
 
-/** Starts the node and pushes the images. @throws BinariesMissingError where no kubelet can run */
-export async function openRealNode(say: (line: string) => void): Promise<RealNode> {
-  const node = await startRealNode({ log: say });
+/** Starts the node and pushes the images. @throws BinariesMissingError if this machine cannot run a kubelet */
+export async function openRealNode(print: (line: string) => void): Promise<RealNode> {
+  const node = await startRealNode({ log: print });
   try {
     for (const name of ['postgres', 'redis'] as const) await pushBaseImage(name, node.registry.host);
     await pushPrograms(node.registry.host);

@@ -6,7 +6,7 @@ import type { DemoStack } from './stack.ts';
 
 const folder = fileURLToPath(new URL('../../test/samples/', import.meta.url));
 
-/** A deployment that was made. */
+/** A deployment that the demo has created. */
 export interface Created {
   id: string;
   name: string;
@@ -23,17 +23,17 @@ export interface Sample {
   };
 }
 
-/** The samples that the hosting mode allows: external images only where it is self-hosted. */
+/** The samples that the hosting mode allows. External images need self_hosted, and git_host needs cloud. */
 export function readSamples(hosting: 'cloud' | 'self_hosted'): Sample[] {
-  const refused = hosting === 'cloud' ? 'external_image' : 'git_host';
+  const unsupported = hosting === 'cloud' ? 'external_image' : 'git_host';
   return readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
     .sort()
     .map((file) => ({ file, body: JSON.parse(readFileSync(join(folder, file), 'utf8')) as Sample['body'] }))
-    .filter((sample) => sample.body.source !== refused);
+    .filter((sample) => sample.body.source !== unsupported);
 }
 
-/** One call of the API with the demo's key. */
+/** Sends one API request with the API key of the demo and returns the response body. @throws Error for a status >= 400 */
 export async function callApi<T>(stack: DemoStack, method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(new URL(path, stack.url), {
     method,
@@ -51,7 +51,7 @@ export async function callApi<T>(stack: DemoStack, method: string, path: string,
 
 const REMOVAL_TIMEOUT_MS = 60_000;
 
-/** Deletes every deployment of the demo's tenant and waits until the cluster is clean of them. */
+/** Deletes every deployment of the demo's tenant. Waits until their objects are gone from the cluster. */
 export async function removeDeployments(stack: DemoStack): Promise<void> {
   console.log("deleting the demo's deployments …");
   const list = async () =>
@@ -64,8 +64,8 @@ export async function removeDeployments(stack: DemoStack): Promise<void> {
 }
 
 /**
- * A registry that asks the hub has a repository for each deployment: the image of a sample is to be in its own. Nothing is
- * pushed there, for simulated nodes pull nothing.
+ * Changes the image of a sample to the deployment's own repository, because a registry with push tokens has one for each
+ * deployment. Pushes no image: simulated nodes do not pull images.
  */
 async function moveToOwnRepository(stack: DemoStack, id: string, image: string): Promise<void> {
   const own = await callApi<{ image_uri: string }>(stack, 'POST', `/v2/deployments/${id}/push-token`);
@@ -74,14 +74,14 @@ async function moveToOwnRepository(stack: DemoStack, id: string, image: string):
   await callApi(stack, 'PATCH', `/v2/deployments/${id}`, { source_revision_config: { image_uri } });
 }
 
-/** POSTs the samples; returns what was made. */
+/** POSTs the samples. Returns the created deployments. */
 export async function createSamples(stack: DemoStack, samples: readonly Sample[]): Promise<Created[]> {
   const made: Created[] = [];
   for (const { file, body } of samples) {
     const image = body.source_revision_config?.image_uri;
     const moves = stack.builds !== null && body.source === 'internal_image' && image !== undefined;
-    const asked = moves ? { ...body, source_revision_config: {} } : body;
-    const created = await callApi<{ id: string }>(stack, 'POST', '/v2/deployments', asked);
+    const request = moves ? { ...body, source_revision_config: {} } : body;
+    const created = await callApi<{ id: string }>(stack, 'POST', '/v2/deployments', request);
     if (moves) await moveToOwnRepository(stack, created.id, image);
     console.log(`  POST /v2/deployments  ${file}  201  ${created.id}`);
     made.push({ id: created.id, name: body.name });

@@ -26,27 +26,27 @@ export interface DemoStack {
   /** Namespace of the samples; null in cloud mode, where each tenant has its own. */
   namespace: string | null;
   logPath: string;
-  /** null: nothing is built. */
+  /** null if the demo builds no images. */
   builds: DemoBuilds | null;
 }
 
-/** Namespace that the demo's deployments go to in self_hosted mode. */
+/** Namespace of the demo's deployments in self_hosted mode. */
 const NAMESPACE = 'berth-demo';
 const prerequisites = fileURLToPath(new URL('../../test/samples/prerequisites.yaml', import.meta.url));
 
-/** What has to be ended, in the order in which it was begun. */
+/** Functions that stop the started parts, in the order of the starts. */
 export type Releasers = (() => Promise<void> | void)[];
 
 const started = Date.now();
-const say = (line: string) =>
+const print = (line: string) =>
   console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)}s  ${line}`);
 
 async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
-  say(`${what} …`);
+  print(`${what} …`);
   return await work();
 }
 
-/** @throws Error that says what to do when the port is taken */
+/** @throws Error with the next step if the port is in use */
 async function assertPortFree(port: number): Promise<void> {
   if (port === 0) return;
   await new Promise<void>((resolve, reject) => {
@@ -62,15 +62,15 @@ async function assertPortFree(port: number): Promise<void> {
   });
 }
 
-/** The cluster to use: the one of `--kubeconfig`, else a local one of our own. */
+/** Returns the cluster of `--kubeconfig`, or starts a local cluster. */
 async function openCluster(options: DemoOptions, releasers: Releasers): Promise<KubectlAccess> {
   if (options.kubeconfig !== undefined) {
     if (!existsSync(options.kubeconfig)) {
       throw new Error(
-        `failed to read ${options.kubeconfig}: no such file. Name a kubeconfig, or leave --kubeconfig out.`,
+        `failed to read ${options.kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`,
       );
     }
-    const access = { kubectlPath: await resolveKubectl({ log: say }), kubeconfigPath: options.kubeconfig };
+    const access = { kubectlPath: await resolveKubectl({ log: print }), kubeconfigPath: options.kubeconfig };
     await step(`using the cluster of ${options.kubeconfig}`, () =>
       kubectl(access, ['version', '--output=json']),
     );
@@ -78,14 +78,14 @@ async function openCluster(options: DemoOptions, releasers: Releasers): Promise<
   }
   if (options.realNode) {
     const node = await step('starting Kubernetes with a real node (kubelet, containerd, runc)', () =>
-      openRealNode(say),
+      openRealNode(print),
     );
     releasers.push(() => node.stop());
     return node;
   }
   const cluster = await step(
     'starting Kubernetes (etcd, API server, controller manager, scheduler, kwok)',
-    () => startCluster({ log: say }),
+    () => startCluster({ log: print }),
   );
   releasers.push(() => cluster.stop());
   return cluster;
@@ -96,10 +96,10 @@ async function openDatabase(releasers: Releasers): Promise<string> {
   const what = given ? 'using the PostgreSQL of DATABASE_URL' : 'starting PostgreSQL';
   const postgres = await step(what, () => startPostgres(given ? { databaseUrl: given } : {}));
   releasers.push(() => postgres.stop());
-  // A database of this run's own: what is in a given one stays as it is, and nothing of ours stays behind. Its owner is
-  // no superuser: row-level security binds Berth as it is to be anywhere.
+  // The database belongs to this run only, so the demo changes nothing else on a given server and leaves nothing there. Its
+  // owner is not a superuser, because row-level security does not apply to superusers.
   const name = `berth_demo_${randomBytes(4).toString('hex')}`;
-  const database = await step(`making the database ${name} there`, () => ordinaryDatabase(postgres, name));
+  const database = await step(`creating the database ${name}`, () => ordinaryDatabase(postgres, name));
   if (given) releasers.push(() => database.drop());
   return database.url;
 }
@@ -114,24 +114,24 @@ async function prepareNamespace(access: KubectlAccess): Promise<void> {
   await kubectl(access, ['apply', '-n', NAMESPACE, '-f', prerequisites]);
 }
 
-/** Builds need the cluster of the demo's own: their steps are processes of this machine. */
+/** Starts the parts for builds. They need a local cluster, because the steps of builds are processes of this machine. */
 async function startBuilds(
   { kubeconfig, port }: DemoOptions,
   stateDir: string,
   releasers: Releasers,
 ): Promise<DemoBuilds | null> {
   if (kubeconfig !== undefined) {
-    say('no git_host samples: builds would run on this machine, not in the cluster of --kubeconfig');
+    print('no git_host samples: builds would run on this machine, not in the cluster of --kubeconfig');
     return null;
   }
   const builds = await step('starting what builds need (git host, registry, BuildKit)', () =>
-    openBuilds(stateDir, port, say),
+    openBuilds(stateDir, port, print),
   );
   if (builds !== null) releasers.push(() => builds.stop());
   return builds;
 }
 
-/** Starts everything, in order; what has to be ended later is added to `releasers`. */
+/** Starts all parts in order. Adds a function that stops each part to `releasers`. */
 export async function startStack(
   options: DemoOptions,
   stateDir: string,
@@ -142,7 +142,7 @@ export async function startStack(
   const access = await openCluster(options, releasers);
   const namespace = options.hosting === 'self_hosted' ? NAMESPACE : null;
   const kubeconfigs = await step(
-    'installing the custom resource and the rights of listener and operator',
+    'installing the custom resource and the permissions of listener and operator',
     async () => {
       await installBerth(access);
       if (namespace !== null) await prepareNamespace(access);
@@ -159,9 +159,9 @@ export async function startStack(
     BERTH_ENCRYPTION_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     BERTH_LISTENER_KUBECONFIG: kubeconfigs.listener,
     BERTH_OPERATOR_KUBECONFIG: kubeconfigs.operator,
-    // The default is for programs; simulated ones need no such proof.
+    // The default delay detects programs that crash after their start. Simulated programs do not crash.
     ...(options.realNode ? REAL_NODE_SETTINGS : { BERTH_MIN_READY_SECONDS: '2' }),
-    // Nothing is pulled from the registries that the samples name, and there may be no way to them.
+    // Simulated nodes do not pull images, and the registries of the samples may be unreachable.
     BERTH_RESOLVE_IMAGES: 'false',
     ...(namespace === null ? {} : { BERTH_NAMESPACES: namespace }),
     ...builds?.settings,
@@ -170,7 +170,7 @@ export async function startStack(
   const key = JSON.parse(
     await runBerth(
       stateDir,
-      ['keys', 'create', '--tenant', 'demo', '--name', 'demo', '--scopes', SCOPES.join(','), '--json'],
+      ['keys', 'create', '--tenant', 'demo', '--name', 'demo', '--scopes', SCOPES.join(','), '-o', 'json'],
       settings,
     ),
   ) as { api_key: string; tenant_id: string };
@@ -187,7 +187,7 @@ export async function startStack(
   }
   const kubeconfigPath = join(stateDir, 'admin.kubeconfig');
   cpSync(access.kubeconfigPath, kubeconfigPath);
-  say(`Berth answers at ${berth.url}`);
+  print(`Berth is available at ${berth.url}`);
   return {
     url: berth.url,
     apiKey: key.api_key,

@@ -14,7 +14,7 @@ interface Row {
 
 export interface WatchOutcome {
   ready: boolean;
-  /** For each deployment that is not, what it waits for. */
+  /** For each deployment that is not ready, the condition that it waits for. */
   reasons: string[];
 }
 
@@ -23,7 +23,7 @@ const isReady = (row: Row) =>
   row.latest_revision_id !== null &&
   row.active_revision_id === row.latest_revision_id;
 
-/** Why a deployment is not there yet: its first condition that does not hold. */
+/** Why a deployment is not READY yet: its first condition that is not True. */
 function reasonOf(row: Row): string {
   const waiting = row.conditions.find(
     (condition) => condition.status !== 'True' && !['Progressing', 'Paused'].includes(condition.type),
@@ -38,8 +38,8 @@ function line(row: Row): string {
 }
 
 /**
- * Polls the API until every deployment is READY with its latest revision active; prints each line that changes,
- * so that the way there can be read afterwards as well.
+ * Polls the API until every deployment is READY with its latest revision active. Prints each line that has changed, so that
+ * the output shows all steps to READY.
  */
 export async function watchSamples(
   stack: DemoStack,

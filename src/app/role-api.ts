@@ -135,6 +135,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const database = await openMigrated(needed, context);
   const hints = createWorkHints();
   const logHints = createWorkHints();
+  const eventHints = createWorkHints();
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -150,6 +151,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     logger,
     hints,
     logHints,
+    eventHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
@@ -179,12 +181,17 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     logger,
     onWork: (listenerIds) => {
       hints.notify(listenerIds);
+      // Most changes of users are work for a listener, and write events. All other events are found by polling.
+      eventHints.notifyAll();
       // A new deployment is work for a listener, and may have created a tracing project.
       tracing.wake();
     },
     onOutbox: tracing.wake,
     onLogs: (ids) => logHints.notify(ids),
-    onRescan: () => hints.notifyAll(),
+    onRescan: () => {
+      hints.notifyAll();
+      eventHints.notifyAll();
+    },
   });
   const poller = startBranchPoller(deps, { everySeconds: config.repoPollSeconds });
   const platform = database.platform;

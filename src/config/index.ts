@@ -11,7 +11,7 @@ import { parseSettings, SETTINGS, type Settings } from './settings.ts';
 import { tracesOf } from './telemetry-settings.ts';
 import { describeUnknown, unknownSettings } from './unknown-settings.ts';
 
-// The only entry point to the settings, and the only reader of process.env.
+// The only entry point to the settings of the server. Only this file and client-settings.ts read process.env.
 export { ConfigError } from './config-error.ts';
 export { SETTINGS, type SettingHelp, settingHelps } from './settings.ts';
 export { describeUnknown } from './unknown-settings.ts';
@@ -132,12 +132,6 @@ export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) 
 export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
   const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
   return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';
-}
-
-/** Settings of API users, for `berth deployments` and `berth revisions`. No other variables are read. */
-export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
-  const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
-  return { url, apiKey, tenantId };
 }
 
 /**

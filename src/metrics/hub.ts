@@ -33,7 +33,7 @@ function requestMetrics(registry: Registry): RequestPart {
   const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
-    help: 'Requests in flight by route, including long polls for work.',
+    help: 'Requests in flight by route, including long polls for work and open streams of logs and events.',
     labels: ['route'],
     registry,
     read: () => [...inFlight].map(([route, { requests }]) => ({ labels: { route }, value: requests })),
@@ -51,8 +51,8 @@ function requestMetrics(registry: Registry): RequestPart {
   const waiting = new Counter({
     name: 'berth_http_waiting_requests_total',
     help:
-      'Requests to routes whose responses wait for events (long polls, logs), by method, route template and status ' +
-      'code. 499: the client disconnected, which is normal for a followed log.',
+      'Requests to routes whose responses can wait (long polls, logs, events), by method, route template and status ' +
+      'code. 499: the client disconnected, which is normal for a stream of logs or events.',
     labelNames,
     registers: [registry],
   });

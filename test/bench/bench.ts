@@ -1,127 +1,131 @@
 /**
- * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
- * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
+ * Runs benches. A bench is a file `*.bench.ts` in this folder that exports `bench`. It starts Berth and its floor. The runner
+ * then alternates rounds of both.
  */
 import { measureRounds } from './rounds.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
-/** One value that each round yields. */
+/** A value that each round measures. */
 export interface Measure {
-  /** Its key in a Sample, and its name in the report. */
+  /** Key in a Sample, and name in the report. */
   readonly name: string;
   /** Such as `req/s`, `ms`, `MiB`. */
   readonly unit: string;
   readonly goal?: Goal;
   /**
-   * Where it is told, if not everywhere: `floor`: it is of something else than Berth, which a comparison of checkouts is without;
-   * `compare`: it holds Berth against itself, which beside a floor is the ratio.
+   * Where the measure is reported. `floor`: only with a floor, because it does not measure Berth. `compare`: only in a comparison
+   * of checkouts, because with a floor the ratio shows the same. Absent: everywhere.
    */
   readonly only?: 'floor' | 'compare';
 }
 
-/** What one round of one side yields: values by the name of the measure. */
+/** The values of one round of one side, by measure. */
 export type Sample = Readonly<Record<string, number>>;
 
+/** What a bench gets from the runner. */
 export interface BenchContext {
-  /** Folder of the checkout whose Berth is measured. */
+  /** Folder of the measured checkout. */
   readonly root: string;
-  /** How much there is of whatever the bench counts; null: as the bench thinks right. */
+  /** The number of requests, rows or deployments. null: the default of the bench. */
   readonly n: number | null;
-  /** Folder for CPU profiles of the Berth processes that are measured, and of the API's floor; null: none are made. */
+  /** Folder for CPU profiles of the measured Berth processes and of the floor of the API. null: no profiles. */
   readonly profiles: string | null;
   /**
-   * Two checkouts take turns, and this is the one or the other: no round of a floor is run, and no measure that is only
-   * beside one is asked for. Absent: Berth is measured beside its floor.
+   * In a comparison of two checkouts: which of them this is. No rounds of a floor run, and measures with `only: 'floor'` are not
+   * used. Absent: Berth is measured with its floor.
    */
   readonly side?: 'A' | 'B';
-  /** Tells what is going on. */
+  /** Reports progress. */
   log(line: string): void;
   /**
-   * Something that benches of one run share, such as a PostgreSQL: started when first asked for, stopped at the end.
-   * @param name of the thing; whoever names the same gets the same
+   * Starts a resource that benches of one run share, such as PostgreSQL. It is started once, and stopped at the end.
+   * @param name name of the resource; equal names share it
    */
   shared<T extends { stop(): Promise<void> }>(name: string, start: () => Promise<T>): Promise<T>;
 }
 
-/** Both sides, running. */
+/** Berth and its floor, running. */
 export interface Sides {
-  /** One round of Berth. */
+  /** Runs one round of Berth. */
   ours(): Promise<Sample>;
-  /** One round of the floor; absent: the bench has none. A measure that it does not yield has no ratio. */
+  /** Runs one round of the floor. Absent: there is no floor. A measure that the floor does not have gets no ratio. */
   readonly floor?: () => Promise<Sample>;
-  /** What a reader of the result should know: sizes, settings. Asked for after the last round. */
+  /** Sizes and settings that a reader of the result needs. Called after the last round. */
   notes?(): readonly string[];
-  /** Absent: nothing is left running between rounds. */
+  /** Absent: nothing has to be stopped. */
   stop?(): Promise<void>;
 }
 
+/** A bench. */
 export interface Bench {
-  /** As on the command line. */
+  /** The name on the command line. */
   readonly name: string;
-  /** What is measured, and how: a sentence or two. `{n}` stands for how much there is. */
+  /** What is measured and how, in one or two sentences. `{n}` stands for the number. */
   readonly what: string;
-  /** How much there is of what it counts, unless the command line says. */
+  /** The default number of requests, rows or deployments. */
   readonly n: number;
-  /** How much there has to be for its goals to be judged. Absent: they hold for any number. */
+  /** The smallest number for which goals are judged. Absent: they apply to any number. */
   readonly goalsFrom?: number;
-  /** What the floor does; null: there is none. */
+  /** What the floor does. null: there is no floor. */
   readonly floor: string | null;
   readonly measures: readonly Measure[];
-  /** Rounds of each side unless the command line says. */
+  /** Default number of rounds of each side. */
   readonly runs: number;
-  /** Each round begins in a world of its own, which it warms up by itself: there is none before that does not count. */
+  /** Whether each round starts a new world and warms it up. Then there is no separate warm-up round. */
   readonly fresh?: true;
-  /** Its start warms up, or nothing needs to be warm: there is no round before that does not count. */
+  /** Whether the bench needs no separate warm-up round, because the start includes the warm-up or no warm-up is necessary. */
   readonly warmedUp?: true;
   /**
-   * Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. The notes are
-   * those of the last start.
+   * Number of rounds after which both sides are started again, approximately (see `measureRounds`). Absent: they start once. The
+   * notes are those of the last start.
    */
   readonly roundsAStart?: number;
   /**
-   * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts
-   * the second one would start beside what the first one has left.
+   * Whether the start is what is measured. Then there is only one round, because another one would have the same result. Two
+   * checkouts cannot be compared, because the second one would start with the leftovers of the first.
    */
   readonly startIsMeasured?: true;
-  /** It shares the worlds that are filled for all such benches of a run, and end after the last of these. */
+  /** Whether the bench uses the filled worlds that such benches of a run share. They stop after the last of these benches. */
   readonly besideMany?: true;
-  /** Starts both sides. What it has started when it throws, it has stopped. */
+  /** Starts both sides. If it throws, it has stopped everything that it started. */
   start(context: BenchContext): Promise<Sides>;
 }
 
-/** What came of a measure. */
+/** The result of one measure. */
 export interface MeasureResult {
   readonly name: string;
   readonly unit: string;
   readonly goal: Goal | null;
   readonly ours: Summary;
-  /** null: the floor does not yield it. */
+  /** null if the floor does not have this measure. */
   readonly floor: Summary | null;
-  /** Of the rounds, each with its own floor. */
+  /** Ratios of the rounds, each with the floor's round of the same number. */
   readonly ratio: Summary | null;
   readonly verdict: Verdict;
 }
 
+/** The result of one bench. */
 export interface BenchResult {
   readonly name: string;
   readonly what: string;
   readonly floor: string | null;
-  /** How much there was of what it counts. */
+  /** The number of requests, rows or deployments. */
   readonly n: number;
   readonly measures: readonly MeasureResult[];
   readonly notes: readonly string[];
-  /** Why there are fewer rounds than were asked for; absent: there are not. */
+  /** Why there are fewer rounds than requested. Absent: all rounds ran. */
   readonly failure?: string;
 }
 
-/** By round. */
+/** The values of one measure, by round. */
 const valuesOf = (samples: readonly Sample[], name: string) => samples.map((sample) => sample[name]);
 
-const told = (values: readonly (number | undefined)[]) => values.flatMap((value) => value ?? []);
+const defined = (values: readonly (number | undefined)[]) => values.flatMap((value) => value ?? []);
 
 /**
- * A measure that our side does not yield in every round is a mistake of the bench.
- * @param isLarge there was as much of it as its goals are for
+ * Summarizes one measure.
+ * @param isLarge whether n is large enough for the goals
+ * @throws Error if a round of Berth has no value of the measure
  */
 export function resultOf(
   measure: Measure,
@@ -130,10 +134,10 @@ export function resultOf(
   isLarge = true,
 ): MeasureResult {
   const { name, unit, goal = null } = measure;
-  const own = told(valuesOf(ours, name));
-  if (own.length !== ours.length) throw new Error(`failed to measure ${name}: a round does not tell it`);
-  const each = told(ratios(own, valuesOf(floor, name)));
-  const against = told(valuesOf(floor, name));
+  const own = defined(valuesOf(ours, name));
+  if (own.length !== ours.length) throw new Error(`failed to measure ${name}: a round has no value`);
+  const each = defined(ratios(own, valuesOf(floor, name)));
+  const against = defined(valuesOf(floor, name));
   const summary = summarise(own);
   const ratio = each.length === 0 ? null : summarise(each);
   return {
@@ -147,27 +151,28 @@ export function resultOf(
   };
 }
 
-/** Those that are told beside a floor, or in a comparison of checkouts. */
+/** The measures that are reported with a floor, or in a comparison of checkouts. */
 export const measuresFor = ({ measures }: Pick<Bench, 'measures'>, where: 'floor' | 'compare') =>
   measures.filter(({ only = where }) => only === where);
 
-/** What is measured, of so many. */
+/** The description of a bench with its number. */
 export const describeBench = ({ what }: Pick<Bench, 'what'>, n: number) =>
   what.replaceAll('{n}', n.toLocaleString('en'));
 
-/** There is as much of what it counts as its goals are for. */
+/** Whether n is large enough for the goals. */
 export const isAtSize = ({ goalsFrom = 0 }: Pick<Bench, 'goalsFrom'>, n: number) => n >= goalsFrom;
 
-/** What there is of a bench in this run: its number, and its description with it. */
+/** The number of this run, and the description with this number. */
 export function sizeOf(bench: Bench, context: BenchContext) {
   const n = context.n ?? bench.n;
   return { n, what: describeBench(bench, n) };
 }
 
-/** Measures one bench from its start to its stop. */
+/** Starts, measures and stops one bench. */
 export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
-  if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
+  if (bench.startIsMeasured && runs > 1)
+    log(`1 round instead of ${runs}, because the bench measures the start`);
   const asked = { runs: bench.startIsMeasured ? 1 : runs, log, profiles: context.profiles };
   let notes: readonly string[] = [];
   const { samples, ...failed } = await measureRounds(bench, asked, async () => {
@@ -194,7 +199,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   };
 }
 
-/** Things that benches share, and their end. */
+/** Resources that benches share. */
 export function sharedThings() {
   const things = new Map<string, Promise<{ stop(): Promise<void> }>>();
   return {
@@ -203,7 +208,7 @@ export function sharedThings() {
       things.set(name, known);
       return known as Promise<T>;
     },
-    /** Last in, first out: all, or those of such names. Who asks for one afterwards gets a new one. */
+    /** Stops all resources, or those with matching names, in reverse order. A later request starts a new one. */
     async stop(isOver: (name: string) => boolean = () => true): Promise<void> {
       for (const [name, thing] of [...things].reverse().filter(([each]) => isOver(each))) {
         things.delete(name);

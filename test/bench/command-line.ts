@@ -34,22 +34,24 @@ function positive(name: string, text: string | undefined): number | null {
   return value;
 }
 
+/** The parsed command line. */
 export interface Asked {
   readonly names: readonly string[];
-  /** Two checkouts to compare; null: this one beside its floors. */
+  /** Two checkouts to compare. null: this checkout is compared with its floors. */
   readonly checkouts: readonly [string, string] | null;
   readonly n: number | null;
   readonly runs: number | null;
   readonly json: boolean;
   readonly write: boolean;
-  /** Also what is less than what is written there. */
+  /** Whether a smaller result may replace the stored one. */
   readonly force: boolean;
-  /** Folder for CPU profiles; null: none are made. */
+  /** Folder for CPU profiles. null: no profiles. */
   readonly profile: string | null;
   readonly list: boolean;
   readonly help: boolean;
 }
 
+/** @throws Error for unknown options and invalid combinations */
 export function readArguments(args: readonly string[]): Asked {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -68,9 +70,9 @@ export function readArguments(args: readonly string[]): Asked {
   const compares = positionals[0] === 'compare';
   const [, a, b] = positionals;
   if (compares && (a === undefined || b === undefined)) throw new Error('compare takes two checkouts');
-  if (compares && values.write) throw new Error('--write is for the measures of one checkout');
+  if (compares && values.write) throw new Error('--write cannot be used with compare');
   if (values.profile !== undefined && values.write)
-    throw new Error('--write is not for what runs with profiles, which are work themselves');
+    throw new Error('--write cannot be used with --profile, because profiling takes time');
   return {
     ...values,
     names: compares ? positionals.slice(3) : positionals,
@@ -82,9 +84,9 @@ export function readArguments(args: readonly string[]): Asked {
 }
 
 /**
- * Without `--` npm takes options for its own, and hands on their values at most: a bench would run with other numbers than
- * were asked for. (`--n` is short for one of npm's own, and leaves its number alone.)
- * @throws Error that says so
+ * Without `--`, npm takes options for itself and passes at most their values, so a bench would run with other numbers than
+ * requested. (`--n` is an abbreviation of an npm option, and its value is passed.)
+ * @throws Error that explains this
  */
 export function assertNotTakenByNpm({ names }: Pick<Asked, 'names'>, environment: NodeJS.ProcessEnv): void {
   const taken = ['runs', 'json', 'write', 'profile', 'list'].filter(
@@ -93,11 +95,11 @@ export function assertNotTakenByNpm({ names }: Pick<Asked, 'names'>, environment
   const left = names.filter((name) => /^\d+$/.test(name));
   if (taken.length > 0 || left.length > 0)
     throw new Error(
-      `npm has taken options for its own (${[...taken.map((name) => `--${name}`), ...left].join(', ')}); next: put -- before all options, npm run bench -- …`,
+      `npm has taken options for itself (${[...taken.map((name) => `--${name}`), ...left].join(', ')}); next: put -- before all options, npm run bench -- …`,
     );
 }
 
-/** Of an unknown option Node says more than helps. */
+/** The message of an error. That of an unknown option is shortened. */
 export function messageOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** The same bench with the Berth of two checkouts: how a change is judged. */
+/** Runs a bench with Berth from two checkouts, to judge a change. */
 import { checkoutCommit } from '../checkout-commit.ts';
 import {
   type Bench,
@@ -11,18 +11,18 @@ import {
 } from './bench.ts';
 import { isOneOrder, measureRounds, type Started } from './rounds.ts';
 
-/** @throws Error for a bench with which two checkouts cannot take turns */
+/** @throws Error for a bench in which two checkouts cannot alternate */
 function assertComparable({ name, startIsMeasured }: Bench): void {
   if (!startIsMeasured) return;
   throw new Error(
-    `failed to compare with ${name}: its start is what it measures, so two checkouts cannot take turns: the second one would start beside what the first one has left. Run npm run bench -- ${name} in each of them, some times in turn, and hold their ratios against each other`,
+    `failed to compare with ${name}: it measures the start, so two checkouts cannot alternate: the second one would start with the leftovers of the first. Run npm run bench -- ${name} in each of them several times in turn, and compare the ratios`,
   );
 }
 
 /**
- * Of the benches that were chosen, those with which two checkouts can take turns.
- * @param isNamed somebody asked for just these; otherwise the others are left out, and told
- * @throws Error for a named one with which they cannot
+ * The selected benches in which two checkouts can alternate.
+ * @param isNamed whether the user has named the benches; if not, the others are skipped with a message
+ * @throws Error for a named bench in which they cannot
  */
 export function comparable(
   benches: readonly Bench[],
@@ -31,27 +31,27 @@ export function comparable(
 ): readonly Bench[] {
   if (isNamed) benches.forEach(assertComparable);
   return benches.filter(({ name, startIsMeasured }) => {
-    if (startIsMeasured) log(`${name}: left out, its start is what it measures`);
+    if (startIsMeasured) log(`${name}: skipped, because it measures the start`);
     return !startIsMeasured;
   });
 }
 
-/** One round of each tells nothing of their spread, and has one order: most benches of the cluster have no more by themselves. */
-const LEAST_ROUNDS = 4;
+/** Minimum number of rounds. One round has no spread and only one order. Most benches with a cluster have one by default. */
+const MIN_ROUNDS = 4;
 
-/** Rounds of each checkout unless the command line says; with profiles as many as without a comparison. */
+/** Default number of rounds of each checkout. With profiles, it is that of the bench. */
 const comparedRounds = ({ runs }: Pick<Bench, 'runs'>, isProfiled: boolean) =>
-  isProfiled ? runs : Math.max(runs, LEAST_ROUNDS);
+  isProfiled ? runs : Math.max(runs, MIN_ROUNDS);
 
-/** A checkout's folder, with its commit. */
+/** The folder of a checkout, with its commit. */
 function placeOf({ root }: BenchContext): string {
   const commit = checkoutCommit(root);
   return commit === undefined ? root : `${root}, commit ${commit}`;
 }
 
 /**
- * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
- * Where they are started more than once, each is the first in turn, also in the rounds. Goals are not judged.
+ * Measures one bench with two checkouts in turn. In the result, `floor` is the first checkout and `ours` the second. If they
+ * are started several times, their order alternates. Goals are not judged.
  */
 export async function compareBench(
   bench: Bench,
@@ -65,7 +65,7 @@ export async function compareBench(
     { ...first, log, side: 'A' },
     { ...second, log, side: 'B' },
   ] as const;
-  let told: readonly string[] = [];
+  let notesOfB: readonly string[] = [];
   const startBoth = async (time: number): Promise<Started> => {
     await using stack = new AsyncDisposableStack();
     const sides: Sides[] = [];
@@ -80,7 +80,7 @@ export async function compareBench(
     const ofB = sides[order.indexOf(both[1])];
     return {
       ended: () => {
-        told = ofB?.notes?.() ?? [];
+        notesOfB = ofB?.notes?.() ?? [];
       },
       rounds: time % 2 === 0 ? rounds : rounds.toReversed(),
       stop: () => running.disposeAsync(),
@@ -94,12 +94,12 @@ export async function compareBench(
   );
   const { n, what } = sizeOf(bench, second);
   const oneOrder =
-    'A was the first one in each round: a small difference is to be asked for in the other order, too.';
+    'A was the first one in each round. To confirm a small difference, run the comparison in the other order too.';
   const notes = [
     `A: ${placeOf(first)}.`,
     `B: ${placeOf(second)}.`,
     ...(isOneOrder(bench, runs, profiles !== null) ? [oneOrder] : []),
-    ...told,
+    ...notesOfB,
   ];
   return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, ...failed };
 }

@@ -1,6 +1,6 @@
-/** What V8's profiles (node --cpu-prof) say, in few lines. */
+/** Summarizes CPU profiles of V8 (node --cpu-prof). */
 
-/** As V8 writes it. Times in microseconds. */
+/** The format of V8. Times in microseconds. */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -11,16 +11,17 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
+/** Time in a function, file or package. */
 export interface Cost {
-  /** Function and place, or package. */
+  /** Function with file and line, or file or package. */
   readonly name: string;
-  /** Of the time in which something ran. */
+  /** Share of the time in which code ran, from 0 to 1. */
   readonly share: number;
 }
 
 const NOT_BUSY = new Set(['(idle)', '(program)', '(root)']);
 
-/** `src/hub/api/core/auth.ts` or `node_modules/fastify`: where a file belongs. */
+/** The file or package of a URL: `src/hub/api/core/auth.ts`, `fastify`. */
 function placeOf(url: string): string {
   const modules = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (modules !== undefined) return modules;
@@ -35,7 +36,7 @@ function ranked(costs: ReadonlyMap<string, number>, most: number): Cost[] {
     .slice(0, most);
 }
 
-/** The functions, and the files or packages, that most time was spent in itself. */
+/** The functions, and the files or packages, with the most self time. */
 export function topCosts(profile: CpuProfile, most = 15): { functions: Cost[]; places: Cost[] } {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const functions = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** What the measures were taken on. */
+/** Describes the machine of a measurement. */
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { checkoutCommit } from '../checkout-commit.ts';
 
 export interface Machine {
-  /** Of the checkout; absent: not known. */
+  /** Commit of the checkout. Absent if it is unknown. */
   readonly commit?: string;
   readonly cpu: string;
-  /** What the operating system offers, shared by everything that is measured. */
+  /** Number of processors, which all measured processes share. */
   readonly cores: number;
   readonly memoryGib: number;
   readonly kernel: string;
@@ -17,11 +17,11 @@ export interface Machine {
   /** Versions of package-lock.json and of the pinned control plane. */
   readonly postgresql: string;
   readonly kubernetes: string;
-  /** Of the last minute, before the bench. */
+  /** Load average of the last minute before the bench. */
   readonly loadAverage: number;
 }
 
-/** Above this share of the cores, somebody else is at work. */
+/** Above this load per core, other processes are active. */
 const IDLE_SHARE = 0.25;
 const GIB = 2 ** 30;
 
@@ -39,7 +39,7 @@ const kubernetesVersion = () =>
 
 const loadAverage = () => Math.round((loadavg()[0] ?? 0) * 100) / 100;
 
-/** The machine now. */
+/** Describes the machine in its current state. */
 export function describeMachine(): Machine {
   const [{ model } = { model: 'unknown' }, ...others] = cpus();
   const commit = checkoutCommit(fileURLToPath(new URL('../..', import.meta.url)));
@@ -56,28 +56,28 @@ export function describeMachine(): Machine {
   };
 }
 
-const LOOK_MS = 5_000;
-/** The average of a minute falls to a seventh within two, when nothing runs any more. */
+const POLL_MS = 5_000;
+/** After the end of all work, the load average falls to a seventh within two minutes. */
 const PATIENCE_MS = 240_000;
 
 /**
- * Waits until nobody is at work, also what was measured before; goes on after four minutes, with a machine of which
- * `busyWarning` then tells.
+ * Waits until the machine is idle, also after earlier benches. Continues after four minutes. In this case, `busyWarning`
+ * describes the result.
  */
 export async function untilIdle(log: (line: string) => void): Promise<Machine> {
   const deadline = performance.now() + PATIENCE_MS;
   const load = () => ({ loadAverage: loadAverage(), cores: cpus().length });
   if (isBusy(load())) log(`waiting for the machine to be idle (load average ${loadAverage()})`);
-  while (isBusy(load()) && performance.now() < deadline) await sleep(LOOK_MS);
+  while (isBusy(load()) && performance.now() < deadline) await sleep(POLL_MS);
   return describeMachine();
 }
 
 const isBusy = ({ loadAverage, cores }: Pick<Machine, 'loadAverage' | 'cores'>) =>
   loadAverage > cores * IDLE_SHARE;
 
-/** What is to be said of results from a machine that was not idle; null: it was. */
+/** The warning for results of a machine that was not idle. null if it was idle. */
 export function busyWarning(machine: Machine): string | null {
   if (!isBusy(machine)) return null;
   const { loadAverage, cores } = machine;
-  return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios of rounds side by side have a wider spread; times and rates by themselves say nothing`;
+  return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios have a wider spread, and absolute times and rates are not meaningful`;
 }

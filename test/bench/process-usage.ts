@@ -1,28 +1,29 @@
 /** Memory and processor time of processes, from /proc. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
+/** Resources of a process. */
 export interface Usage {
   /** Resident memory in MiB. */
   readonly rssMib: number;
-  /** The most that was ever resident, in MiB. */
+  /** Maximum of the resident memory, in MiB. */
   readonly peakMib: number;
   /** Processor time since its start, in seconds. */
   readonly cpuSeconds: number;
 }
 
-/** USER_HZ, which Linux fixes for what it tells of time. */
+/** USER_HZ, which is constant in Linux. */
 const TICKS_PER_SECOND = 100;
 const KIB_PER_MIB = 1024;
-/** Fields of /proc/PID/stat after the command's name, counted from the state: utime and stime; of children that were waited for. */
+/** Indexes of fields in /proc/PID/stat after the command name: utime and stime, and those of waited-for children. */
 const UTIME = 11;
 const STIME = 12;
 const CUTIME = 13;
 const CSTIME = 14;
 
-/** @throws Error when there is no such process */
+/** Reads the usage of a process. @throws Error if the process does not exist */
 export function processUsage(pid: number): Usage {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name stands in brackets and may hold blanks.
+  // The command name is in brackets and may contain blanks.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mib = (field: string) =>
@@ -35,8 +36,8 @@ export function processUsage(pid: number): Usage {
 }
 
 /**
- * Processor time of a process and of all that it has started, those that have ended with it, in seconds.
- * @throws Error when there is no such process
+ * Processor time of a process and of all processes that it has started, including ended ones, in seconds.
+ * @throws Error if the process does not exist
  */
 export function familyCpuSeconds(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -49,7 +50,7 @@ export function familyCpuSeconds(pid: number): number {
   return children.reduce((sum, child) => sum + cpuSecondsOf(child), own / TICKS_PER_SECOND);
 }
 
-/** 0 for one that has ended meanwhile: its time comes to its parent's a moment later. */
+/** 0 for a process that has just ended. Its time is added to that of its parent a moment later. */
 function cpuSecondsOf(pid: number): number {
   try {
     return processUsage(pid).cpuSeconds;
@@ -58,24 +59,25 @@ function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** From now on the most that is resident is told of what comes, not of what was. */
+/** Resets the maximum of the resident memory. */
 export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Places in the first line of /proc/stat, all processors together. */
+/** Indexes of fields in the first line of /proc/stat, which sums all processors. */
 const IDLE = 4;
 const WAITING_FOR_DISK = 5;
 const STOLEN = 8;
 
-/** Since the machine started, of all processors together, in ms. */
+/** Unused time of all processors since the start of the machine, in ms. */
 export interface Unused {
-  /** Nothing ran: there was nothing to do, or only to wait for a disk. */
+  /** Time without work, or waiting for a disk. */
   readonly idle: number;
-  /** Something would have run, but the host of this virtual machine had others to serve. */
+  /** Time in which the host of this virtual machine served others, although there was work. */
   readonly stolen: number;
 }
 
+/** Reads the unused time of all processors. */
 export function unusedProcessors(): Unused {
   const [first = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
   const fields = first.split(/\s+/).map(Number);
@@ -83,34 +85,34 @@ export function unusedProcessors(): Unused {
   return { idle: ms(IDLE) + ms(WAITING_FOR_DISK), stolen: ms(STOLEN) };
 }
 
-/** One look at a process, `seconds` after the first. */
+/** The usage of a process, `seconds` after the first sample. */
 export interface UsagePoint extends Usage {
   readonly seconds: number;
 }
 
-/** Looks at a process again and again until it is told to stop, or the process ends. */
+/** Samples the usage of a process until `stop`, or until the process ends. */
 export function watchUsage(pid: number, everyMs = 1000): { stop(): readonly UsagePoint[] } {
   const began = performance.now();
   const points: UsagePoint[] = [];
-  const look = () => {
+  const sample = () => {
     try {
       points.push({ ...processUsage(pid), seconds: (performance.now() - began) / 1000 });
     } catch {
       clearInterval(timer);
     }
   };
-  const timer = setInterval(look, everyMs);
-  look();
+  const timer = setInterval(sample, everyMs);
+  sample();
   return {
     stop() {
       clearInterval(timer);
-      look();
+      sample();
       return points;
     },
   };
 }
 
-/** Share of one core that a process used between the first and the last look; 1: all of it. */
+/** Share of one core that a process used between the first and the last sample, from 0 to the number of cores. */
 export function cpuShare(points: readonly UsagePoint[]): number {
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined || last.seconds === first.seconds) return 0;

@@ -1,4 +1,4 @@
-/** CPU profiles of the Berth that is measured, and of the floor of the API: which processes make them, and what they say. */
+/** CPU profiles of the measured Berth and of the floor of the API: settings of the processes, and the results. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchContext } from './bench.ts';
@@ -6,12 +6,12 @@ import { type Cost, type CpuProfile, topCosts } from './cpu-profile.ts';
 import { columns } from './report.ts';
 
 const EVERY_US = 500;
-/** Profiles that hold little, a second of samples, are of processes that did little but start. */
-const LEAST_SAMPLES = 2000;
+/** Profiles with less than a second of samples belong to processes that did little after their start. */
+const MIN_SAMPLES = 2000;
 
 /**
- * The settings of a process, with those of its profile where one is wanted.
- * @param name of the process: its profile's file begins with it; the pid follows, since it may start again
+ * The settings of a process, with those for a profile if profiles are requested.
+ * @param name name of the process, with which the file of the profile begins; the pid follows, because it may restart
  */
 export function profiled<Value extends string | undefined>(
   { profiles }: Pick<BenchContext, 'profiles'>,
@@ -28,12 +28,12 @@ export function profiled<Value extends string | undefined>(
 const lines = (costs: readonly Cost[]) =>
   columns(costs.map(({ name, share }) => [`${(share * 100).toFixed(1)} %`, name]));
 
-/** What cost most in each process of which there is a profile in the folder, in the order of their names. */
-export function toldProfiles(folder: string): string[] {
+/** The functions and places with the highest costs of each profile in the folder, sorted by file name. */
+export function summarizeProfiles(folder: string): string[] {
   const files = globSync('**/*.cpuprofile', { cwd: folder }).toSorted();
   return files.flatMap((file) => {
     const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile;
-    if (profile.samples.length < LEAST_SAMPLES) return [];
+    if (profile.samples.length < MIN_SAMPLES) return [];
     const { functions, places } = topCosts(profile);
     return [`${file}\n${lines(places)}\n\n${lines(functions)}`];
   });

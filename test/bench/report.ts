@@ -5,17 +5,17 @@ import { type Bench, type BenchResult, isAtSize, type MeasureResult } from './be
 import type { Machine } from './machine.ts';
 import { type Goal, judge, type Summary } from './statistics.ts';
 
-/** A bench as it was measured. The stored results may come from several runs. */
+/** A result with its circumstances. The stored results may come from several runs. */
 export interface Entry {
   readonly result: BenchResult;
   readonly machine: Machine;
-  /** As it was typed. */
+  /** The command line of the run. */
   readonly command: string;
-  /** Day, ISO 8601. */
+  /** Date, ISO 8601. */
   readonly date: string;
 }
 
-/** Below the root of the checkout. */
+/** Paths in the checkout. */
 export const RESULTS = 'test/bench/results.json';
 export const PAGE = 'docs/performance.md';
 
@@ -25,7 +25,7 @@ function shortNumber(value: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-/** One round has no spread. */
+/** The median, with the quartiles if there is more than one round. */
 const withSpread = ({ median, q1, q3, rounds }: Summary) =>
   rounds === 1 ? shortNumber(median) : `${shortNumber(median)} (${shortNumber(q1)}–${shortNumber(q3)})`;
 
@@ -66,7 +66,7 @@ export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;
 
 const NOT_MEASURED = ['–', '–', '–'];
 
-/** One row for each goal of a bench, judged by the present goal. */
+/** One row for each goal of a bench, judged by the current goal. */
 function goalRows(bench: Judging, entry: Entry | undefined): string[][] {
   const goals = bench.measures.flatMap(({ goal, ...measure }) =>
     goal === undefined ? [] : [{ ...measure, goal }],
@@ -94,7 +94,7 @@ export function goalTable(entries: readonly Entry[], benches: readonly Judging[]
 const BEGIN = '<!-- Table: generated from test/bench/results.json by `npm run docs`. Do not edit. -->';
 const END = '<!-- End of the table. -->';
 
-/** @param page the present text. @throws Error when it has no place for the table */
+/** Replaces the table of the page. @throws Error if the page has no place for it */
 export function withTable(page: string, table: string): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin)
@@ -106,13 +106,13 @@ export function withTable(page: string, table: string): string {
 export const performancePage = (root: string, benches: readonly Judging[]): string =>
   withTable(readFileSync(join(root, PAGE), 'utf8'), goalTable(readEntries(root), benches));
 
-/** The stored results; none if there is no file. */
+/** The stored results. Empty if there is no file. */
 export function readEntries(root: string): Entry[] {
   const path = join(root, RESULTS);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Entry[]) : [];
 }
 
-/** The values of each round are only printed by --json. */
+/** Removes the values of single rounds, which only --json prints. */
 const withoutRounds = (key: string, value: unknown) => (key === 'values' ? undefined : value);
 
 /** Replaces the stored result of one bench, and writes the page again. */

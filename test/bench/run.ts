@@ -1,4 +1,4 @@
-/** Runs benches one after the other, prints them, and stores them. */
+/** Runs benches one after the other, prints the results and stores them. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -13,7 +13,7 @@ import { isFilledWorld } from './cluster/sides.ts';
 import { type Asked, messageOf } from './command-line.ts';
 import { compareBench } from './compare.ts';
 import { busyWarning, describeMachine, type Machine, untilIdle } from './machine.ts';
-import { toldProfiles } from './profiles.ts';
+import { summarizeProfiles } from './profiles.ts';
 import {
   CELL_NAMES,
   COMPARED_NAMES,
@@ -27,25 +27,25 @@ import {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What stands in the report is not replaced by less.
- * @param entries what stands there
- * @throws Error that says what is less, and what to ask for
+ * Prevents that a smaller result replaces a larger one.
+ * @param entries the stored results
+ * @throws Error that states the difference and the necessary option
  */
 export function assertWorthWriting(
   bench: Bench,
   { n, runs }: Pick<Asked, 'n' | 'runs'>,
   entries: readonly Entry[],
 ): void {
-  const refuse = (what: string, next: string) => {
+  const reject = (what: string, next: string) => {
     throw new Error(`failed to write ${bench.name}: ${what}; next: ${next}, or --force`);
   };
   const { goalsFrom = 0 } = bench;
   if (!isAtSize(bench, n ?? bench.n))
-    refuse(`its goals are for ${goalsFrom}`, `ask for it with --n ${goalsFrom}`);
+    reject(`its goals are for ${goalsFrom}`, `run it with --n ${goalsFrom}`);
   const stored = entries.find(({ result }) => result.name === bench.name);
   const rounds = stored?.result.measures[0]?.ours.rounds ?? 0;
   if (!bench.startIsMeasured && (runs ?? bench.runs) < rounds)
-    refuse(`${rounds} rounds of it are written there`, `ask for it with --runs ${rounds}`);
+    reject(`the stored result has ${rounds} rounds`, `run it with --runs ${rounds}`);
 }
 
 function print({ name, measures, notes, failure }: BenchResult, cellNames: readonly string[]): void {
@@ -62,17 +62,18 @@ function write(entry: Entry, bench: Bench, all: readonly Bench[], { n, force }: 
   writeReport(root, entry, all);
 }
 
+/** Progress goes to standard error, because results go to standard output. */
 export const log = (line: string) => console.error(line);
 
-/** The machine before a bench: what ran before it, also another bench, may have had its processors full. */
+/** The machine before a bench. With --write, waits until the processors are idle after earlier work. */
 async function machineFor({ write }: Pick<Asked, 'write'>): Promise<Machine> {
   const machine = write ? await untilIdle(log) : describeMachine();
   const warning = busyWarning(machine);
-  if (warning !== null) log(`Mind: ${warning}.`);
+  if (warning !== null) log(`Warning: ${warning}.`);
   return machine;
 }
 
-/** Ends the filled worlds if the first of these benches is the last one that shares them, or has left them half done. */
+/** Stops the filled worlds after the last bench that shares them, or if a bench has failed and may have left them incomplete. */
 async function stopFilled(
   things: ReturnType<typeof sharedThings>,
   [done, ...left]: readonly Bench[],
@@ -82,7 +83,7 @@ async function stopFilled(
     await things.stop(isFilledWorld);
 }
 
-/** @param all benches that there are: by their goals the page is judged */
+/** Measures the benches. @param all all existing benches, whose goals the page contains @throws Error if a bench fails */
 export async function measure(
   asked: Asked,
   benches: readonly Bench[],
@@ -124,7 +125,7 @@ export async function measure(
     for (const [index, bench] of benches.entries()) {
       if (index > 0 && asked.write) machine = await machineFor(asked);
       const before = failures.length;
-      // The next one may do: an hour's work of others is not lost for it.
+      // The results of the other benches should not be lost.
       await runOne(bench).catch((error: unknown) => failed(bench, messageOf(error)));
       await stopFilled(things, benches.slice(index), failures.length > before);
     }
@@ -132,6 +133,6 @@ export async function measure(
     await things.stop();
     if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
   }
-  for (const text of asked.profile === null ? [] : toldProfiles(asked.profile)) log(`\n${text}`);
+  for (const text of asked.profile === null ? [] : summarizeProfiles(asked.profile)) log(`\n${text}`);
   if (failures.length > 0) throw new Error(`failed to measure ${failures.join('; ')}`);
 }

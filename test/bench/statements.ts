@@ -1,19 +1,19 @@
-/** What cost PostgreSQL most while benches ran with `--profile`. */
+/** Finds the most expensive statements of PostgreSQL during benches with `--profile`. */
 import { withClient } from '../cluster/postgres.ts';
 import { columns } from './report.ts';
 
-/** Settings of a server that counts; it has to be one of our own. */
+/** Settings of a server that counts statements. It must be started by the run. */
 export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' } as const;
 
-const MOST = 12;
-const LONGEST_TEXT = 110;
+const MAX_STATEMENTS = 12;
+const MAX_TEXT = 110;
 
 interface Statement {
   readonly query: string;
   readonly calls: number;
-  /** Milliseconds of a call. */
+  /** Mean time of a call in milliseconds. */
   readonly mean: number;
-  /** Of all statements, 0 to 1. */
+  /** Share of the time of all statements, from 0 to 1. */
   readonly share: number;
 }
 
@@ -24,11 +24,11 @@ const COSTLIEST = `
     FROM pg_stat_statements
    GROUP BY query
    ORDER BY share DESC
-   LIMIT ${MOST}`;
+   LIMIT ${MAX_STATEMENTS}`;
 
 const shortened = (query: string) => {
   const text = query.replaceAll(/\s+/g, ' ').trim();
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)} …` : text;
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text;
 };
 
 const cells = ({ query, calls, mean, share }: Statement) => [
@@ -38,22 +38,22 @@ const cells = ({ query, calls, mean, share }: Statement) => [
 ];
 
 /**
- * The statements that took longest in all, over every database of the server, a line each.
- * @param url of an administrator
+ * The statements with the longest total time in all databases of the server, one line each.
+ * @param url URL of an administrator
  */
 async function costliestStatements(url: string): Promise<string> {
   const rows = await withClient(url, async (client) => {
     await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
     return (await client.query<Statement>(COSTLIEST)).rows;
   });
-  return `What took PostgreSQL longest in this run:\n${columns(rows.map(cells))}`;
+  return `Statements with the longest total time in this run:\n${columns(rows.map(cells))}`;
 }
 
 /**
- * The server, which tells what took it longest before it stops.
- * @param log and not standard output, where results are
+ * A server that logs its most expensive statements before it stops.
+ * @param log not standard output, which contains the results
  */
-export function tellingAtEnd<T extends { readonly url: string; stop(): Promise<void> }>(
+export function withStatementReport<T extends { readonly url: string; stop(): Promise<void> }>(
   postgres: T,
   log: (line: string) => void,
   costliest = costliestStatements,
@@ -62,7 +62,7 @@ export function tellingAtEnd<T extends { readonly url: string; stop(): Promise<v
     try {
       log(await costliest(postgres.url));
     } catch (error) {
-      log(`failed to tell what took PostgreSQL longest: ${(error as Error).message}`);
+      log(`failed to list the most expensive statements: ${(error as Error).message}`);
     } finally {
       await postgres.stop();
     }

@@ -1,6 +1,6 @@
-/** What many rounds of a measure say together. Pure. */
+/** Statistics over the rounds of a measure. Pure. */
 
-/** Of several values of one measure, in its unit. */
+/** Several values of one measure, in its unit. */
 export interface Summary {
   readonly median: number;
   readonly min: number;
@@ -9,14 +9,15 @@ export interface Summary {
   readonly q1: number;
   readonly q3: number;
   readonly rounds: number;
-  /** By round; absent in results of before 2026-11-28. */
+  /** Values by round. Absent in results before 2026-11-28. */
   readonly values?: readonly number[];
 }
 
 /**
- * The value below which a share of the values lies, between two neighbours in proportion.
- * @param sorted ascending, at least one
- * @param share 0 to 1
+ * The value below which a share of the values lies, with linear interpolation.
+ * @param sorted ascending, at least one value
+ * @param share from 0 to 1
+ * @throws Error if there are no values
  */
 export function quantile(sorted: readonly number[], share: number): number {
   const at = (sorted.length - 1) * share;
@@ -26,30 +27,30 @@ export function quantile(sorted: readonly number[], share: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
-/** @throws Error without any value, or with one that is no number */
+/** @throws Error if there are no values, or a value is not finite */
 export function summarise(values: readonly number[]): Summary {
   if (!values.every(Number.isFinite))
-    throw new Error(`failed to summarise: no number among ${values.join(', ')}`);
+    throw new Error(`failed to summarise: a value is not a number: ${values.join(', ')}`);
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => quantile(sorted, share);
   const spread = { median: at(0.5), min: at(0), max: at(1), q1: at(0.25), q3: at(0.75) };
   return { ...spread, rounds: values.length, values: [...values] };
 }
 
-/** What a measure is held against. */
+/** The goal of a measure. */
 export interface Goal {
-  /** `ratio`: ours to the floor's, of the same round; `value`: ours itself, in its unit. */
+  /** `ratio`: the ratio of Berth to the floor in the same round. `value`: the value of Berth in its unit. */
   readonly of: 'ratio' | 'value';
   readonly is: 'at least' | 'at most';
   readonly limit: number;
 }
 
-/** `no floor`: the goal is a ratio, and there was nothing to divide by. `too few`: it is a goal for more than there were. */
+/** `no floor`: the goal is a ratio, but the floor has no value. `too few`: n is too small for the goal. */
 export type Verdict = 'reached' | 'missed' | 'too few' | 'no floor' | 'no goal';
 
 /**
  * Whether the median reaches the goal.
- * @param isAtSize there was as much of it as the goal is for
+ * @param isAtSize whether n is large enough for the goal
  */
 export function judge(
   goal: Goal | null,
@@ -68,8 +69,8 @@ export function judge(
 type Values = readonly (number | undefined)[];
 
 /**
- * Ours to the floor's, round by round: what disturbs the machine disturbs both sides of a round.
- * @returns by round; undefined where there is nothing to divide by, or less: of an increase that is none nothing is a multiple
+ * The ratios of Berth to the floor by round, because disturbances of the machine affect both sides of a round.
+ * @returns by round; undefined if the value of the floor is absent, zero or negative
  */
 export function ratios(ours: readonly number[], floor: Values): (number | undefined)[] {
   return ours.map((value, round) => {

@@ -12,7 +12,7 @@ export interface ApiAnswer {
   body: string;
 }
 
-/** One request to the API server, with its certificate checked. Rejects if it cannot be reached. */
+/** Sends one request to the API server, and verifies its certificate. Rejects if the server cannot be reached. */
 export function apiRequest(
   access: ApiAccess,
   path: string,
@@ -37,7 +37,7 @@ export function apiRequest(
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
       },
     );
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer from ${access.server}${path}`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no response from ${access.server}${path}`)));
     outgoing.on('error', reject);
     outgoing.end(options.body === undefined ? undefined : JSON.stringify(options.body));
   });
@@ -48,7 +48,7 @@ interface KubeconfigJson {
   users: [{ user: { token: string } }];
 }
 
-/** Access as written by writeKubeconfig. */
+/** Reads the access from a kubeconfig that writeKubeconfig has written. */
 export function accessFromKubeconfig(path: string): ApiAccess {
   const config = JSON.parse(readFileSync(path, 'utf8')) as KubeconfigJson;
   const { cluster } = config.clusters[0];

@@ -1,8 +1,8 @@
 /**
- * Finds the programs of the local cluster, and builds them where they are missing.
+ * Finds the programs of the local cluster, and builds missing ones.
  *
- * Order of choice for each: the folder KUBEBUILDER_ASSETS (the convention of envtest), our cache folder
- * outside the checkout, a build with Go from the pinned modules next to this file.
+ * Each program is taken from the first of: the folder KUBEBUILDER_ASSETS (the convention of envtest), the cache folder
+ * outside of the checkout, a build with Go from the pinned modules next to this file.
  */
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -21,20 +21,20 @@ export type BinaryName =
 /** Absolute path of each program. */
 export type ClusterBinaries = Record<BinaryName, string>;
 
-/** One upstream module, the programs it gives and how to build them. */
+/** An upstream module, and how to build its programs. */
 export interface BinaryGroup<Name extends string = string> {
   name: string;
   version: string;
   /** Folder of the Go module that pins it. */
   moduleDir: string;
-  /** Program → Go package. */
+  /** Go package of each program. */
   packages: Partial<Record<Name, string>>;
   ldflags: string[];
   /** Build tags. Default: none. */
   tags?: readonly string[];
 }
 
-/** No way to get the programs; the message says the next step. */
+/** The programs cannot be found or built. The message contains the next step. */
 export class BinariesMissingError extends Error {
   constructor(message: string) {
     super(message);
@@ -45,13 +45,13 @@ export class BinariesMissingError extends Error {
 export interface ResolveOptions {
   env?: NodeJS.ProcessEnv;
   log?: (line: string) => void;
-  /** Where to look for Go besides the PATH. */
+  /** Folders in which Go is searched, in addition to the PATH. */
   goFolders?: readonly string[];
 }
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Version of a required module, read from the go.mod that pins it: the one place for it. */
+/** Version of a module in the go.mod that pins it. This is the only place with the version. */
 export function pinnedVersion(goMod: string, module: string): string {
   const line = goMod.split('\n').find((candidate) => {
     const words = candidate
@@ -65,7 +65,7 @@ export function pinnedVersion(goMod: string, module: string): string {
   return version;
 }
 
-/** Commands of Kubernetes itself, all in its pinned version. */
+/** Commands of Kubernetes in the pinned version. */
 export function kubernetesGroup<Name extends string>(names: readonly Name[]): BinaryGroup<Name> {
   const moduleDir = join(here, 'control-plane');
   const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), 'k8s.io/kubernetes');
@@ -102,7 +102,7 @@ function groups(): BinaryGroup<BinaryName>[] {
   ];
 }
 
-/** A plain `go build` leaves v0.0.0-master+$Format:%H$, which version checks of clients stumble over. */
+/** Without these flags, a build has the version v0.0.0-master+$Format:%H$, which version checks of clients reject. */
 function kubernetesVersionFlags(version: string): string[] {
   const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   return ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((pkg) => [
@@ -113,14 +113,14 @@ function kubernetesVersionFlags(version: string): string[] {
   ]);
 }
 
-/** Where built programs are kept: ${XDG_CACHE_HOME:-~/.cache}/berth/bin. */
+/** Folder of built programs: ${XDG_CACHE_HOME:-~/.cache}/berth/bin. */
 export function cacheRoot(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'berth', 'bin');
 }
 
 /**
- * Paths of all programs of the cluster; builds what is missing (minutes, once per version).
- * @throws BinariesMissingError if something is missing and Go is not installed either
+ * Paths of all programs of the cluster. Builds missing ones, which takes minutes once per version.
+ * @throws BinariesMissingError if a program is missing and Go is not installed
  */
 export async function resolveBinaries(options: ResolveOptions = {}): Promise<ClusterBinaries> {
   const found: Partial<ClusterBinaries> = {};
@@ -131,7 +131,7 @@ export async function resolveBinaries(options: ResolveOptions = {}): Promise<Clu
   return found as ClusterBinaries;
 }
 
-/** Path of kubectl alone, for use with a cluster that is there already: one on the PATH will do. */
+/** Path of kubectl, for use with an existing cluster. A kubectl on the PATH is good enough. */
 export async function resolveKubectl(options: ResolveOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
   const onPath = locateBinary('kubectl', pathFolders(env));
@@ -142,8 +142,8 @@ export async function resolveKubectl(options: ResolveOptions = {}): Promise<stri
 }
 
 /**
- * Paths of some programs of a group; builds those that are missing.
- * @param advice message of the error when something is missing and Go is too
+ * Paths of some programs of a group. Builds missing ones.
+ * @param advice error message if programs are missing and Go is not installed
  * @throws BinariesMissingError
  */
 export async function resolveGroup<Name extends string>(
@@ -164,12 +164,17 @@ export async function resolveGroup<Name extends string>(
     });
   const missing = locate();
   if (missing.length === 0) return found;
-  const go = locateBinary('go', [...pathFolders(env), ...(options.goFolders ?? ['/usr/local/go/bin'])]);
+  const go = resolveGo(options);
   if (!go) throw new BinariesMissingError(advice(missing));
   await buildWithGo({ go, group, names: missing, cacheDir, env, log });
   const still = locate();
   if (still.length > 0) throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheDir}`);
   return found;
+}
+
+/** Path of the go command; undefined: Go is not installed. */
+export function resolveGo({ env = process.env, goFolders }: ResolveOptions): string | undefined {
+  return locateBinary('go', [...pathFolders(env), ...(goFolders ?? ['/usr/local/go/bin'])]);
 }
 
 function pathFolders(env: NodeJS.ProcessEnv): string[] {

@@ -18,16 +18,16 @@ export interface BuildRequest {
 const PROGRESS_EVERY_MS = 10_000;
 
 /**
- * Builds programs of one module into `cacheDir`. Only one process builds at a time; each program appears
- * there whole or not at all.
+ * Builds programs of one module into `cacheDir`. Only one process builds at a time. Each program is moved there when it is
+ * complete.
  */
 export async function buildWithGo(request: BuildRequest): Promise<void> {
   const { group, names, cacheDir, log } = request;
   mkdirSync(dirname(cacheDir), { recursive: true });
   const onWait = (pid: number) =>
-    log(`Waiting for process ${pid}, which is building ${group.name} ${group.version} already …`);
+    log(`Waiting for process ${pid}, which is already building ${group.name} ${group.version} …`);
   await withLock(`${cacheDir}.lock`, onWait, async () => {
-    // Whoever held the lock before us has built the same thing.
+    // The previous holder of the lock may have built the same programs.
     if (names.every((name) => existsSync(join(cacheDir, name)))) return;
     log(`Building ${names.join(', ')} (${group.name} ${group.version}) with Go into ${cacheDir}, once …`);
     const started = Date.now();
@@ -43,7 +43,7 @@ export async function buildWithGo(request: BuildRequest): Promise<void> {
   });
 }
 
-/** `-o folder/` names a program after its package; where the name differs it is built alone, as `-o file`. */
+/** `-o folder/` names a program after its package. A program with another name is built separately with `-o file`. */
 function batches(group: BinaryGroup, names: readonly string[]): string[][] {
   const sameName = names.filter((name) => group.packages[name]?.endsWith(`/${name}`));
   const renamed = names.filter((name) => !sameName.includes(name));

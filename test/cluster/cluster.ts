@@ -36,19 +36,19 @@ import {
 } from './readiness.ts';
 
 export interface ClusterOptions {
-  /** Folder for everything the cluster keeps; default: a temporary one that goes with the cluster. */
+  /** State folder of the cluster. Default: a temporary folder, which is deleted with the cluster. */
   stateDir?: string;
-  /** Whether etcd waits for the disk. Default true. */
+  /** Whether etcd waits for the disk. Default: true. */
   fsync?: boolean;
-  /** Write a line for each request of a user other than the components to `auditLogPath`. Default false. */
+  /** Whether requests of users other than the components are logged to `auditLogPath`. Default: false. */
   audit?: boolean;
-  /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: none. */
+  /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: it runs all controllers. */
   without?: readonly string[];
-  /** How much garbage its programs keep, as GOGC has it: more takes memory and spares the processors. Default: 100. */
+  /** GOGC of the programs: a higher value uses more memory and less processor time. Default: 100. */
   gcPercent?: number;
-  /** Leave the cluster running when this process ends. Default false: it ends with this process, however that ends. */
+  /** Whether the cluster continues to run when this process ends. Default: false. */
   detached?: boolean;
-  /** Receives progress, a line at a time. Default: standard error. */
+  /** Receives progress messages. Default: standard error. */
   log?: (line: string) => void;
 }
 
@@ -57,26 +57,26 @@ export interface LocalCluster {
   readonly kubeconfigPath: string;
   /** URL of the API server. */
   readonly server: string;
-  /** Certificates that vouch for the API server, PEM. */
+  /** CA certificates of the API server, PEM. */
   readonly caPem: string;
   readonly stateDir: string;
   readonly kubectlPath: string;
-  /** JSON lines of finished requests; only written with the option `audit`. */
+  /** JSON lines of finished requests. Written only with the option `audit`. */
   readonly auditLogPath: string;
-  /** Ends all components and removes their state. */
+  /** Stops all components, and removes their state. */
   stop(): Promise<void>;
-  /** Ends the API server alone; its port stays reserved for it. `SIGKILL` for a crash. */
+  /** Stops only the API server. Its port stays reserved. `SIGKILL` simulates a crash. */
   stopApiServer(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts the API server again and waits until it is ready. */
+  /** Starts the API server again, and waits until it is ready. */
   startApiServer(): Promise<void>;
   restartApiServer(): Promise<void>;
-  /** Writes a kubeconfig with a token of that service account; returns its path. */
+  /** Writes a kubeconfig with a token of the service account. Returns its path. */
   kubeconfigFor(account: ServiceAccountRef): Promise<string>;
 }
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Starts a cluster and waits until nodes are Ready; takes seconds once the programs are there. */
+/** Starts a cluster, and waits until nodes are Ready. Takes seconds if the programs exist. */
 export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
   const log = options.log ?? ((line: string) => console.error(line));
   const binaries = await resolveBinaries({ log });
@@ -100,7 +100,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
     } catch (error) {
       await stopComponents(stateDir);
       watchdog.release();
-      // The logs stay: the error names them.
+      // The logs stay, because the error contains their paths.
       removeState(stateDir, { keepLogs: true });
       const retry = error instanceof ProcessDiedError && isPortTaken(error.log) && attempt < 4;
       if (!retry) throw error;
@@ -109,13 +109,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   }
 }
 
-/** The cluster whose state is in `stateDir`, started by whatever process; undefined if there is none. */
+/** The cluster whose state is in `stateDir`, regardless of the process that started it. Undefined if the folder has no cluster. */
 export function attachCluster(stateDir: string): LocalCluster | undefined {
   const record = readRecord(stateDir);
   return record && localCluster(realpathSync(stateDir), record, undefined);
 }
 
-/** Ends whatever runs of the cluster in `stateDir`, whole or not, and removes its state; false if there is none. */
+/** Stops all components of the cluster in `stateDir`, even if it is incomplete, and removes its state. False if the folder has no cluster. */
 export async function stopCluster(stateDir: string): Promise<boolean> {
   if (!readRecord(stateDir)) return false;
   await stopComponents(realpathSync(stateDir));
@@ -123,7 +123,7 @@ export async function stopCluster(stateDir: string): Promise<boolean> {
   return true;
 }
 
-/** An empty state folder. One that was given may hold what is left of a cluster that did not end in order. */
+/** Creates an empty state folder. An existing folder may contain leftovers of a cluster that did not stop in order. */
 async function makeStateDir(wanted: string | undefined): Promise<string> {
   if (wanted === undefined) return mkdtempSync(join(realpathSync(tmpdir()), 'berth-cluster-'));
   mkdirSync(wanted, { recursive: true });
@@ -168,7 +168,7 @@ async function run(stateDir: string, record: ClusterRecord, name: ComponentName)
   await startProcess(stateDir, componentSpec(stateDir, record, name));
 }
 
-/** Nodes and storage classes. */
+/** Creates nodes and storage classes. */
 async function createObjects(stateDir: string, record: ClusterRecord): Promise<void> {
   const access = { kubectlPath: record.binaries.kubectl, kubeconfigPath: paths.adminKubeconfig(stateDir) };
   const cacheDir = join(stateDir, 'kubectl-cache');
@@ -181,7 +181,7 @@ async function createObjects(stateDir: string, record: ClusterRecord): Promise<v
   ]);
 }
 
-/** Those who write before those who store, so that nobody complains about the missing others. */
+/** Stops clients before servers, so that they log no connection errors. */
 async function stopComponents(stateDir: string): Promise<void> {
   const { etcd, apiServer } = componentNames;
   const clients = startOrder.filter((name) => name !== etcd && name !== apiServer);

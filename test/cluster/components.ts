@@ -1,4 +1,4 @@
-/** The command line of each component. Everything listens on 127.0.0.1. */
+/** Command lines of the components. All listen on 127.0.0.1. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import type { ProcessSpec } from './processes.ts';
 const here = dirname(fileURLToPath(import.meta.url));
 const HOST = '127.0.0.1';
 
-/** How to run a component of the cluster in `stateDir`. */
+/** The process of a component of the cluster in `stateDir`. */
 export function componentSpec(stateDir: string, record: ClusterRecord, name: ComponentName): ProcessSpec {
   const spec = commandOf(stateDir, record, name);
   if (record.gcPercent === undefined) return spec;
@@ -30,7 +30,7 @@ function commandOf(stateDir: string, record: ClusterRecord, name: ComponentName)
     case componentNames.scheduler:
       return { name, command, args: schedulerArgs(stateDir, port, kubeconfig) };
     case componentNames.kwok:
-      // Its own folder for settings, so that a kwok.yaml in the user's home does not join in.
+      // A separate settings folder, so that a kwok.yaml in the user's home has no effect.
       return {
         name,
         command,
@@ -50,7 +50,7 @@ function etcdArgs(stateDir: string, port: number, fsync: boolean): string[] {
     `--data-dir=${join(stateDir, 'etcd')}`,
     `--listen-client-urls=${url}`,
     `--advertise-client-urls=${url}`,
-    // The only member never talks to itself; any free port will do.
+    // There is only one member, so the peer port is not used.
     `--listen-peer-urls=http://${HOST}:0`,
     ...(fsync ? [] : ['--unsafe-no-fsync']),
   ];
@@ -64,7 +64,7 @@ function apiServerArgs(stateDir: string, record: ClusterRecord): string[] {
     `--bind-address=${HOST}`,
     `--advertise-address=${HOST}`,
     `--secure-port=${record.ports['kube-apiserver']}`,
-    // It makes its serving certificate and the authority that signs it here: apiserver.crt holds both.
+    // The API server creates its certificate and CA in this folder. apiserver.crt contains both.
     `--cert-dir=${pki}`,
     `--token-auth-file=${join(pki, 'tokens.csv')}`,
     '--authorization-mode=RBAC',
@@ -73,15 +73,15 @@ function apiServerArgs(stateDir: string, record: ClusterRecord): string[] {
     `--service-account-signing-key-file=${serviceAccountKey}`,
     '--service-cluster-ip-range=10.96.0.0/16',
     '--allow-privileged=true',
-    // A loopback address is refused as an endpoint of the Service "kubernetes"; no real pod needs it.
+    // The API server rejects a loopback address as the endpoint of the Service "kubernetes". No simulated pod needs it.
     '--endpoint-reconciler-type=none',
-    // Asked to stop, it ends open watches at once; by default it waits up to a minute for their clients to go.
+    // At a stop, open watches end at once. By default, the API server waits for up to a minute.
     '--shutdown-watch-termination-grace-period=1s',
     ...(record.audit ? auditArgs(stateDir) : []),
   ];
 }
 
-/** One line a finished request of anybody but the components themselves. */
+/** Logs one line for each finished request, except for those of the components. */
 function auditArgs(stateDir: string): string[] {
   const policy = join(stateDir, 'audit-policy.json');
   const components = ['system:kube-controller-manager', 'system:kube-scheduler', 'system:apiserver', 'kwok'];
@@ -95,9 +95,9 @@ function auditArgs(stateDir: string): string[] {
   return [
     `--audit-policy-file=${policy}`,
     `--audit-log-path=${paths.auditLog(stateDir)}`,
-    // Each line is in the file when the request has been answered, so a test can count right away.
+    // Each line is written before the response, so a test can count immediately.
     '--audit-log-mode=blocking',
-    // One file for the whole run, in MB: whoever reads it from where a test began must find that place again.
+    // One file for the whole run (size in MB), because readers remember positions in it.
     '--audit-log-maxsize=100000',
   ];
 }
@@ -113,7 +113,7 @@ function controllerManagerArgs(stateDir: string, record: ClusterRecord, kubeconf
     '--leader-elect=false',
     `--service-account-private-key-file=${join(stateDir, 'pki', 'service-account.key')}`,
     `--root-ca-file=${paths.serverCertificate(stateDir)}`,
-    // Tests create and delete hundreds of objects at once; the defaults (20/30) would be what they measure.
+    // Tests create and delete hundreds of objects at once. With the defaults (20/30) they would measure this limit.
     '--kube-api-qps=500',
     '--kube-api-burst=1000',
     ...concurrency.map((kind) => `--concurrent-${kind}-syncs=20`),
@@ -121,7 +121,7 @@ function controllerManagerArgs(stateDir: string, record: ClusterRecord, kubeconf
     ...(record.without
       ? [`--controllers=${['*', ...record.without.map((name) => `-${name}`)].join(',')}`]
       : []),
-    // Simulated nodes never die by themselves: an API server that was down for a minute must not evict pods.
+    // Simulated nodes never fail. When the API server was down for a minute, pods must not be evicted.
     '--node-monitor-grace-period=1h',
   ];
 }
@@ -151,7 +151,7 @@ function kwokArgs(port: number, kubeconfig: string): string[] {
   const files = readdirSync(stages).filter((file) => file.endsWith('.yaml'));
   return [
     `--kubeconfig=${kubeconfig}`,
-    // All nodes except the build node, whose containers run as processes.
+    // All nodes except the build node, whose containers are real processes.
     '--manage-all-nodes=false',
     `--manage-nodes-with-label-selector=!${NODE_OF_BUILDS.label}`,
     '--node-lease-duration-seconds=40',

@@ -11,7 +11,7 @@ export interface ComponentUser {
   groups: string;
 }
 
-/** Users of the static token file. The components have names of their own so that an audit can leave them out. */
+/** Users of the static token file. Components have separate names, so that the audit log can exclude them. */
 const users: readonly ComponentUser[] = [
   { name: 'admin', kubeconfig: 'admin', groups: 'system:masters' },
   {
@@ -26,13 +26,13 @@ const users: readonly ComponentUser[] = [
 export interface Credentials {
   /** Token file of the API server. */
   tokenFile: string;
-  /** Private key that signs service account tokens. */
+  /** Path of the private key that signs service account tokens. */
   serviceAccountKey: string;
-  /** Token of each user by the name of its kubeconfig. */
+  /** Tokens, by the name of the kubeconfig. */
   tokens: Record<string, string>;
 }
 
-/** Makes the tokens and the service account key of a new cluster; `more` are users beside the usual ones. */
+/** Creates the tokens and the service account key of a new cluster. @param more additional users */
 export function writeCredentials(stateDir: string, more: readonly ComponentUser[] = []): Credentials {
   const pki = join(stateDir, 'pki');
   mkdirSync(pki, { recursive: true, mode: 0o700 });
@@ -52,13 +52,13 @@ export function writeCredentials(stateDir: string, more: readonly ComponentUser[
 
 export interface KubeconfigContent {
   server: string;
-  /** Certificates that vouch for the server, PEM. */
+  /** CA certificates of the server, PEM. */
   caPem: string;
   user: string;
   token: string;
 }
 
-/** Writes a self-contained kubeconfig (JSON is YAML too), readable by its owner only. */
+/** Writes a self-contained kubeconfig as JSON, which is valid YAML. Only its owner can read it. */
 export function writeKubeconfig(path: string, content: KubeconfigContent): void {
   const config = {
     apiVersion: 'v1',

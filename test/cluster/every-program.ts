@@ -1,4 +1,5 @@
-/** Every program that some test needs and that is built with Go or unpacked: for runs of all tests. */
+/** All programs that tests need and that are built with Go, unpacked from packages or installed. */
+import { resolveGenerators } from '../clients/generators.ts';
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
 import { resolveGitopsHealth } from './gitops-health.ts';
 import { resolveHelm } from './helm.ts';
@@ -8,10 +9,10 @@ import { monitoringCrds } from './monitoring-crds.ts';
 import { resolvePromtool } from './promtool.ts';
 
 /**
- * Makes what is missing, one after the other: each build has the whole machine, and no test waits for one within its
- * own limit of time. 10 to 25 minutes where nothing is there yet, once per version; no time where all is.
+ * Builds missing programs one after the other, so that each build can use the whole machine and no test waits for a build.
+ * Takes 10 to 25 minutes if all are missing, once per version.
  *
- * @throws BinariesMissingError where something is missing and Go, or Debian's packages, cannot be had
+ * @throws BinariesMissingError if a program is missing, and Go or Debian's packages are not available
  */
 export async function resolveEveryProgram(options: ResolveOptions = {}): Promise<void> {
   await resolveBinaries(options);
@@ -22,4 +23,5 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await monitoringCrds(options.env);
   await resolveGitopsHealth(options);
   await resolveRunc(options);
+  await resolveGenerators(options);
 }

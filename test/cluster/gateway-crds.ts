@@ -1,4 +1,4 @@
-/** The Gateway API as its project publishes it: the CustomResourceDefinition comes with its Go module, pinned in gateway-api/. */
+/** The CustomResourceDefinition of the Gateway API, from its Go module. gateway-api/ pins the version. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const moduleDir = join(dirname(fileURLToPath(import.meta.url)), 'gateway-api');
 export const HTTP_ROUTES = 'httproutes.gateway.networking.k8s.io';
 
 /**
- * File with the CustomResourceDefinition of HTTPRoutes (standard channel); fetched with Go once, and kept beside the
+ * File with the CustomResourceDefinition of HTTPRoutes (standard channel). Downloaded with Go once, and cached next to the
  * programs of the cluster. It is too large for a client-side `kubectl apply`.
  */
 export async function httpRoutesCrd(env: NodeJS.ProcessEnv = process.env): Promise<string> {
@@ -26,7 +26,7 @@ export async function httpRoutesCrd(env: NodeJS.ProcessEnv = process.env): Promi
   const { Dir: folder } = JSON.parse(stdout) as { Dir: string };
   mkdirSync(dirname(cached), { recursive: true });
   const file = join(folder, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml');
-  // Whole or not at all: others may look for it at the same time.
+  // Renamed when complete, because other processes may read it at the same time.
   const temporary = `${cached}.${process.pid}`;
   copyFileSync(file, temporary);
   renameSync(temporary, cached);

@@ -5,10 +5,10 @@ import { runningPid } from './processes.ts';
 
 export interface ComponentHealth {
   name: ComponentName;
-  /** Undefined: it does not run. */
+  /** Undefined if it is not running. */
   pid: number | undefined;
   healthy: boolean;
-  /** What its health check said, or why it could not be asked. */
+  /** The result of the health check, or why it failed. */
   message: string;
 }
 
@@ -20,29 +20,29 @@ const endpoints: Record<ComponentName, (port: number) => string> = {
   [componentNames.kwok]: (port) => `http://127.0.0.1:${port}/healthz`,
 };
 
-/** Asks each component of a cluster how it is, in the order of their start. */
+/** Checks the health of each component of a cluster, in the order of their start. */
 export function clusterHealth(stateDir: string, record: ClusterRecord): Promise<ComponentHealth[]> {
   return Promise.all(
     startOrder.map(async (name) => {
       const pid = runningPid(stateDir, name);
       if (pid === undefined) return { name, pid, healthy: false, message: 'not running' };
-      const { healthy, message } = await ask(endpoints[name](record.ports[name]));
+      const { healthy, message } = await check(endpoints[name](record.ports[name]));
       return { name, pid, healthy, message };
     }),
   );
 }
 
-function ask(url: string): Promise<{ healthy: boolean; message: string }> {
+function check(url: string): Promise<{ healthy: boolean; message: string }> {
   return new Promise((resolve) => {
-    // Controller manager and scheduler make up a certificate in memory; nothing secret is sent or believed.
+    // Controller manager and scheduler use self-signed certificates. No secrets are sent, and the response is not trusted.
     const options = { rejectUnauthorized: false, agent: false, timeout: 3000 } as const;
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     const outgoing = send(url, options, (response) => {
       response.resume();
       const healthy = response.statusCode === 200;
-      resolve({ healthy, message: healthy ? 'healthy' : `answers ${response.statusCode} at ${url}` });
+      resolve({ healthy, message: healthy ? 'healthy' : `returns ${response.statusCode} at ${url}` });
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 3 s')));
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no response within 3 s')));
     outgoing.on('error', (error) => resolve({ healthy: false, message: `${error.message} (${url})` }));
     outgoing.end();
   });

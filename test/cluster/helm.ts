@@ -1,4 +1,4 @@
-/** Helm, which renders the chart and installs it in tests. Built when something asks for it first (2 minutes). */
+/** Helm, which tests use to render and install the chart. The first use builds it (2 minutes). */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,8 @@ const MODULE = 'helm.sh/helm/v4';
 const moduleDir = join(dirname(fileURLToPath(import.meta.url)), 'helm');
 
 /**
- * Absolute path of the pinned Helm; builds it where it is missing.
- * @throws BinariesMissingError if it is missing and Go is not installed either
+ * Absolute path of the pinned Helm. Builds it if it is missing.
+ * @throws BinariesMissingError if it is missing and Go is not installed
  */
 export async function resolveHelm(options: ResolveOptions = {}): Promise<string> {
   const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), MODULE);

@@ -1,4 +1,4 @@
-/** kube-state-metrics, which reads the metrics of custom resources. Built when a test asks for it first (2 minutes). */
+/** kube-state-metrics, which reads the metrics of custom resources. The first test that needs it builds it (2 minutes). */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const MODULE = 'k8s.io/kube-state-metrics/v2';
 const moduleDir = join(dirname(fileURLToPath(import.meta.url)), 'kube-state-metrics');
 
 /**
- * Absolute path of the pinned kube-state-metrics; builds it where it is missing.
+ * Absolute path of the pinned version of kube-state-metrics. Builds it if the cache does not contain it.
  * @throws BinariesMissingError if it is missing and Go is not installed either
  */
 export async function resolveKubeStateMetrics(options: ResolveOptions = {}): Promise<string> {

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Which cluster, and with which kubectl. */
+/** A cluster, and the kubectl to use. */
 export interface KubectlAccess {
   kubectlPath: string;
   kubeconfigPath: string;
 }
 
 /**
- * Runs kubectl and returns what it prints.
- * @throws Error with kubectl's own message
+ * Runs kubectl, and returns its output.
+ * @throws Error with the message of kubectl
  */
 export function kubectl(access: KubectlAccess, args: readonly string[], input?: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -41,8 +41,8 @@ interface KubeconfigView {
 }
 
 /**
- * Writes a kubeconfig to `path` whose only right is that of a service account: its token comes from the
- * TokenRequest API. Works for any cluster that `access` administers.
+ * Writes a kubeconfig with the rights of a service account to `path`. The token comes from the TokenRequest API. Works with
+ * any cluster for which `access` has administrator rights.
  */
 export async function writeServiceAccountKubeconfig(
   access: KubectlAccess,

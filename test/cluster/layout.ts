@@ -1,4 +1,4 @@
-/** Where a local cluster keeps what: its state folder and the record that lets others find it again. */
+/** The state folder of a local cluster, and the record by which other processes find the cluster. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterBinaries } from './binaries.ts';
@@ -13,7 +13,7 @@ export const componentNames = {
 
 export type ComponentName = (typeof componentNames)[keyof typeof componentNames];
 
-/** In the order of their start; they stop in the opposite order. */
+/** The order of their start. They stop in the opposite order. */
 export const startOrder: readonly ComponentName[] = [
   componentNames.etcd,
   componentNames.apiServer,
@@ -24,15 +24,15 @@ export const startOrder: readonly ComponentName[] = [
 
 export type ClusterPorts = Record<ComponentName, number>;
 
-/** What `cluster.json` in the state folder holds: enough to look after the cluster from another process. */
+/** Contents of `cluster.json` in the state folder, which other processes need to control the cluster. */
 export interface ClusterRecord {
   ports: ClusterPorts;
   binaries: ClusterBinaries;
   fsync: boolean;
   audit: boolean;
-  /** Controllers of kube-controller-manager that do not run; absent: all run. */
+  /** Controllers of kube-controller-manager that do not run. Absent: all run. */
   without?: readonly string[];
-  /** GOGC of the programs; absent: as they have it. */
+  /** GOGC of the programs. Absent: their default. */
   gcPercent?: number;
 }
 
@@ -50,7 +50,7 @@ export function writeRecord(stateDir: string, record: ClusterRecord): void {
   renameSync(`${path}.new`, path);
 }
 
-/** The record of the cluster in a state folder, or undefined if there is none. */
+/** The record of the cluster in a state folder. Undefined if there is none. */
 export function readRecord(stateDir: string): ClusterRecord | undefined {
   const path = paths.record(stateDir);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ClusterRecord) : undefined;
@@ -59,7 +59,7 @@ export function readRecord(stateDir: string): ClusterRecord | undefined {
 const OWN_ENTRIES =
   /^(cluster\.json|etcd|pki|pids|logs|service-accounts|kubectl-cache|.*\.kubeconfig|audit-policy\.json|scheduler-config\.json)$/;
 
-/** Removes what a cluster keeps in its state folder, and the folder if nothing else is in it. */
+/** Removes the files of a cluster from its state folder, and the folder if it is empty. */
 export function removeState(stateDir: string, options: { keepLogs?: boolean } = {}): void {
   if (!existsSync(stateDir)) return;
   for (const entry of readdirSync(stateDir)) {

@@ -3,8 +3,8 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Runs `action` while holding a lock: a file with our pid. Waits while another living process holds it, and
- * tells `onWait` that process's pid once.
+ * Runs `action` while holding a lock, which is a file with the pid. Waits while another live process holds the lock, and calls
+ * `onWait` once with its pid.
  */
 export async function withLock<T>(
   path: string,
@@ -20,11 +20,11 @@ export async function withLock<T>(
 }
 
 async function takeLock(path: string, onWait: (pid: number) => void): Promise<void> {
-  // Linked into place, the lock appears with its content at once: a reader never sees it empty.
-  const mine = `${path}.${randomUUID()}`;
-  writeFileSync(mine, `${process.pid}\n`);
+  // The lock appears by a link together with its content, so a reader never sees an empty file.
+  const own = `${path}.${randomUUID()}`;
+  writeFileSync(own, `${process.pid}\n`);
   try {
-    for (let waiting = false; !tryLink(mine, path); ) {
+    for (let waiting = false; !tryLink(own, path); ) {
       const holder = lockHolder(path);
       if (holder === undefined) {
         rmSync(path, { force: true });
@@ -35,7 +35,7 @@ async function takeLock(path: string, onWait: (pid: number) => void): Promise<vo
       await delay(500);
     }
   } finally {
-    rmSync(mine, { force: true });
+    rmSync(own, { force: true });
   }
 }
 
@@ -49,7 +49,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Pid in the lock file, or undefined if that process has gone. */
+/** Pid in the lock file. Undefined if the process has ended. */
 function lockHolder(path: string): number | undefined {
   let pid = Number.NaN;
   try {

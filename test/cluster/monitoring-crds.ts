@@ -1,6 +1,6 @@
 /**
- * The custom resource definitions of the Prometheus operator as its project publishes them: they come with its Go module,
- * pinned in prometheus-operator/.
+ * The custom resource definitions of the Prometheus operator. They are part of its Go module. prometheus-operator/go.mod pins
+ * the version.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
@@ -17,8 +17,8 @@ const KINDS = ['podmonitors', 'prometheusrules', 'servicemonitors'] as const;
 export const MONITORING_CRDS = KINDS.map((kind) => `${kind}.monitoring.coreos.com`);
 
 /**
- * Folder with the definitions of PodMonitor, PrometheusRule and ServiceMonitor; fetched with Go once, and kept beside
- * the programs of the cluster.
+ * Folder with the definitions of PodMonitor, PrometheusRule and ServiceMonitor. The first call downloads them with Go and stores
+ * them in the cache.
  */
 export async function monitoringCrds(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), MODULE);

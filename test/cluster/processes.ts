@@ -1,8 +1,8 @@
 /**
- * Background processes of a local cluster or database, kept track of in its state folder.
+ * Background processes of a local cluster or database.
  *
- * Everything is on disk (`pids/<name>.pid`, `logs/<name>.log`), so any process that knows the folder can
- * look after them: the one that started them, a test worker, a later `cluster down`.
+ * Their records are files in the state folder (`pids/<name>.pid`, `logs/<name>.log`), so every process that knows the folder
+ * can control them: the process that started them, a test worker, or a later `cluster down`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -20,20 +20,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export interface ProcessSpec {
-  /** Short name; names the pid file and the log. */
+  /** Short name, also of the pid file and the log. */
   name: string;
   command: string;
-  /** Must name a path in the state folder: that is how a pid is recognised as ours and not a reused number. */
+  /** Must contain a path in the state folder. By this path, a running process is distinguished from one with a reused pid. */
   args: string[];
-  /** The whole environment; default: that of this process. */
+  /** The complete environment. Default: that of this process. */
   env?: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
-  /** How the watchdog ends it. Default SIGKILL: nothing of it is worth keeping then. */
+  /** Signal of the watchdog. Default: SIGKILL, because the state is deleted anyway. */
   watchdogSignal?: NodeJS.Signals;
 }
 
-/** A process of ours that is no longer running although it should be. */
+/** A process has ended unexpectedly. */
 export class ProcessDiedError extends Error {
   readonly process: string;
   readonly log: string;
@@ -54,7 +54,7 @@ function pidPath(stateDir: string, name: string): string {
   return join(stateDir, 'pids', `${name}.pid`);
 }
 
-/** The last `lines` lines of a process's log; empty if there is none. */
+/** The last `lines` lines of a log. Empty if there is no log. */
 export function tailOfLog(stateDir: string, name: string, lines: number): string {
   const path = logPath(stateDir, name);
   if (!existsSync(path)) return '';
@@ -62,8 +62,8 @@ export function tailOfLog(stateDir: string, name: string, lines: number): string
 }
 
 /**
- * Starts a process in a session of its own (a Ctrl-C in the terminal must not reach it before its user has
- * ended), with its output appended to its log, and notes its pid. Nothing waits for the end of what is returned.
+ * Starts a process in a separate session, so that Ctrl-C in the terminal does not reach it before its client has ended. Its
+ * output is appended to its log, and its pid is recorded. It does not keep this process running.
  */
 export async function startProcess(stateDir: string, spec: ProcessSpec): Promise<ChildProcess> {
   mkdirSync(join(stateDir, 'pids'), { recursive: true });
@@ -100,10 +100,10 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
 const commandLineOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 
 /**
- * Waits until the kernel tells the command line of what was spawned, or until that has ended. An exec closes the pipe
- * that "spawn" waits for before it sets the command line; where it has to read the program from the disk in between,
- * tens of milliseconds pass, and a process that is looked for by its command line would count as ended.
- * @param read its command line; throws where there is none to be had
+ * Waits until /proc shows the command line of a new process, or the process has ended. "spawn" is emitted before exec has set
+ * the command line. If the program must be read from disk, this takes tens of milliseconds. In this time the process, which
+ * is identified by its command line, would count as ended.
+ * @param read reads the command line; throws if it is not available
  */
 export async function untilNamed(
   child: Pick<ChildProcess, 'pid' | 'exitCode' | 'signalCode'>,
@@ -113,14 +113,14 @@ export async function untilNamed(
     try {
       if (read(child.pid ?? 0) !== '') return;
     } catch {
-      // It is gone, or there is no /proc.
+      // The process has ended, or there is no /proc.
       return;
     }
     await delay(1);
   }
 }
 
-/** The pid of a running process of this state folder, or undefined if it is not running. */
+/** The pid of a running process of this state folder. Undefined if it is not running. */
 export function runningPid(stateDir: string, name: string): number | undefined {
   const path = pidPath(stateDir, name);
   if (!existsSync(path)) return undefined;
@@ -134,17 +134,17 @@ function isOurs(pid: number, stateDir: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  // Without /proc (macOS) the pid file alone is believed.
+  // Without /proc (macOS), the pid file is trusted.
   if (!existsSync('/proc/self/cmdline')) return true;
   try {
-    // A zombie has an empty command line and so counts as ended.
+    // A zombie has an empty command line, so it counts as ended.
     return commandLineOf(pid).includes(`${stateDir}/`);
   } catch {
     return false;
   }
 }
 
-/** Throws ProcessDiedError unless all the named processes run. */
+/** @throws ProcessDiedError unless all these processes are running */
 export function assertRunning(stateDir: string, names: readonly string[]): void {
   for (const name of names) {
     if (runningPid(stateDir, name) === undefined) throw new ProcessDiedError(stateDir, name);
@@ -153,11 +153,11 @@ export function assertRunning(stateDir: string, names: readonly string[]): void 
 
 export interface StopOptions {
   signal?: NodeJS.Signals;
-  /** Milliseconds until SIGKILL. */
+  /** Milliseconds until SIGKILL is sent. */
   timeoutMs?: number;
 }
 
-/** Ends a process and waits until it is gone; nothing to do if it does not run. */
+/** Stops a process, and waits until it has ended. Does nothing if it is not running. */
 export async function stopProcess(stateDir: string, name: string, options: StopOptions = {}): Promise<void> {
   const pid = runningPid(stateDir, name);
   if (pid !== undefined) {
@@ -176,15 +176,15 @@ export async function stopProcess(stateDir: string, name: string, options: StopO
 const CLOSED_WITHIN_MS = 2_000;
 
 /**
- * A process that ends has no command line any more while its last threads still hold its files: on a busy machine its
- * port is taken for so long, and whoever is started in its place cannot have it.
+ * Whether a process still has threads. An ending process has no command line any more while its last threads still hold its
+ * files. On a busy machine its port stays occupied meanwhile, and a successor could not use it.
  */
 function hasThreads(pid: number): boolean {
   try {
     const [, state] = /\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
     return state !== 'Z' || readdirSync(`/proc/${pid}/task`).length > 1;
   } catch {
-    // It is gone, or there is no /proc.
+    // The process has ended, or there is no /proc.
     return false;
   }
 }
@@ -193,18 +193,18 @@ function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended by itself meanwhile.
+    // The process has ended meanwhile.
   }
 }
 
 export interface Watchdog {
-  /** Ends the watchdog without letting it act. */
+  /** Ends the watchdog, which then does nothing. */
   release(): void;
 }
 
 /**
- * Starts a small shell process that ends the processes of `stateDir` once *this* process is gone, however it
- * went: it waits for the end of a pipe whose other end only this process holds.
+ * Starts a small shell process that stops the processes of `stateDir` when *this* process ends for any reason. The watchdog
+ * waits for the end of a pipe whose other end only this process holds.
  */
 export function startWatchdog(stateDir: string, options: { removeState: boolean }): Watchdog {
   const script = join(dirname(fileURLToPath(import.meta.url)), 'watchdog.sh');

@@ -1,4 +1,4 @@
-/** promtool, which checks and tests the alert rules. Built when a test asks for it first (some minutes). */
+/** promtool, which checks and tests the alert rules. The first use builds it (some minutes). */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,8 @@ const MODULE = 'github.com/prometheus/prometheus';
 const moduleDir = join(dirname(fileURLToPath(import.meta.url)), 'prometheus');
 
 /**
- * Absolute path of the pinned promtool; builds it where it is missing.
- * @throws BinariesMissingError if it is missing and Go is not installed either
+ * Absolute path of the pinned promtool. Builds it if it is missing.
+ * @throws BinariesMissingError if it is missing and Go is not installed
  */
 export async function resolvePromtool(options: ResolveOptions = {}): Promise<string> {
   const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), MODULE);

@@ -1,4 +1,4 @@
-/** When a cluster that is starting has come far enough. */
+/** Waits until the parts of a starting cluster are ready. */
 import { readFileSync } from 'node:fs';
 import { accessFromKubeconfig, apiRequest } from './api-probe.ts';
 import { clusterHealth } from './health.ts';
@@ -8,7 +8,7 @@ import { waitFor } from './wait.ts';
 
 const TIMEOUT_MS = 60_000;
 
-/** The certificates that vouch for the API server, which it makes at its first start; PEM. */
+/** The CA certificates of the API server, which the server creates at its first start. PEM. */
 export function waitForServerCertificate(stateDir: string): Promise<string> {
   return waitFor('the certificate of the API server', async () => readServerCertificate(stateDir), {
     timeoutMs: TIMEOUT_MS,
@@ -16,13 +16,13 @@ export function waitForServerCertificate(stateDir: string): Promise<string> {
   });
 }
 
-/** The file appears before it is complete: the leaf certificate, then the authority. */
+/** The file appears before it is complete: first with the leaf certificate, then with the CA. */
 function readServerCertificate(stateDir: string): string | undefined {
   const pem = readFileSync(paths.serverCertificate(stateDir), 'utf8');
   return pem.split('-----END CERTIFICATE-----').length > 2 ? pem : undefined;
 }
 
-/** /readyz says yes. */
+/** Waits until /readyz returns 200. */
 export async function waitForApiServer(stateDir: string): Promise<void> {
   const access = accessFromKubeconfig(paths.adminKubeconfig(stateDir));
   await waitFor(
@@ -41,8 +41,8 @@ interface NodeJson {
 }
 
 /**
- * Nodes Ready and free of the taint they start with, and the ServiceAccount that every pod needs.
- * @param processes that the wait is given up without; default: those of a simulated cluster
+ * Waits until the nodes are Ready and have no taints, and the ServiceAccount that every pod needs exists.
+ * @param processes the wait fails if one of these is not running; default: those of a simulated cluster
  */
 export async function waitForControllers(
   stateDir: string,
@@ -65,8 +65,9 @@ export async function waitForControllers(
 }
 
 /**
- * Every component's own health check says yes. The rest does not imply it: kwok makes nodes Ready before it answers.
- * @throws Error naming the components that do not answer, and what they said
+ * Waits until the health check of every component succeeds. The other checks do not include this: kwok makes nodes Ready
+ * before it answers health checks.
+ * @throws Error with the unhealthy components and their messages
  */
 export async function waitForHealth(stateDir: string, record: ClusterRecord): Promise<void> {
   const allHealthy = async (): Promise<boolean> => {

@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface WaitOptions {
   /** Milliseconds after which the wait fails. */
   timeoutMs: number;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two checks. */
   intervalMs?: number;
-  /** Called before each look; throws to give up early (a process has died, say). */
+  /** Called before each check. Throws to end the wait early, for example if a process has ended. */
   giveUpIf?: () => void;
-  /** The time is a bound that is tested, and not patience: what comes after it counts as nothing. */
+  /** Whether the timeout is a limit that is tested. Then a success after it does not count. */
   strict?: boolean;
 }
 
 /**
- * Looks again and again until `check` gives something other than undefined or false.
- * @throws Error "failed to wait for <what>: …" with the last cause once the time is over
+ * Calls `check` repeatedly until it returns a value other than undefined or false.
+ * @throws Error "failed to wait for <what>: …" with the last error, after the timeout
  */
 export async function waitFor<T>(
   what: string,

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Ends the processes noted in <state folder>/pids when the process that started this script is gone.
+# Ends the processes that are recorded in <state folder>/pids when the process that started this script has ended.
 # Usage: watchdog.sh <state folder> remove|keep   (standard input: a pipe from the parent)
 trap '' INT TERM HUP
 dir=$1
 
-# The parent says "released" when there is nothing left to do; the end of the pipe means it is gone.
+# The parent writes "released" if there is nothing to do. The end of the pipe means that the parent has ended.
 if read -r word && [ "$word" = released ]; then exit 0; fi
 
-# A pid counts as ours only if its command line names the state folder: numbers are reused.
+# A pid belongs to the state folder only if its command line contains this folder, because pids are reused.
 ours() {
   if [ -r "/proc/$1/cmdline" ]; then
     tr '\0' ' ' <"/proc/$1/cmdline" | grep -qF -- "$dir/"
@@ -31,7 +31,7 @@ while [ -n "$(each_pid)" ] && [ $tries -lt 50 ]; do
   tries=$((tries + 1))
 done
 each_pid | while read -r pid signal; do kill -KILL "$pid" 2>/dev/null; done
-# Cgroups of containers are named after the folder. Only an empty one can be removed, and its processes may just be ending.
+# Cgroups of containers have the name of the folder. Only an empty cgroup can be removed, and its processes may still be ending.
 cgroups() {
   for path in /sys/fs/cgroup/"${dir##*/}" /sys/fs/cgroup/*/"${dir##*/}"; do [ -d "$path" ] && echo "$path"; done
 }

@@ -1,7 +1,7 @@
-/** Deadlines for work that may hang. */
+/** Deadlines for operations that may hang. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** @throws Error after so long */
+/** @throws Error if `work` is not settled after `seconds` */
 export async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
   const over = new AbortController();
   const deadline = sleep(seconds * 1000, undefined, { signal: over.signal }).then(() => {

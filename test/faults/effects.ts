@@ -1,4 +1,4 @@
-/** Outbound effects of a role, with names that are the same in every run of a workload. */
+/** Outbound effects of a role, with names that are equal in every run of a workload. */
 import { isHubHeartbeat, isKubernetesHeartbeat, tablesWritten } from './heartbeats.ts';
 import type { HttpRequest } from './proxies/http-traffic.ts';
 import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';
@@ -8,9 +8,9 @@ import type { FaultRole } from './world.ts';
 /** One effect of a recorded run. */
 export interface Effect {
   readonly role: FaultRole;
-  /** `apply deployments shop-api`: without occurrence. */
+  /** What the role does, such as `apply deployments shop-api`. The text does not contain the occurrence. */
   readonly what: string;
-  /** From 1, among those of the same role that are called the same. */
+  /** Number among the effects of this role with the same text, from 1. */
   readonly occurrence: number;
 }
 
@@ -22,42 +22,46 @@ const WRITES: ReadonlySet<string> = new Set([
   'delete',
   'deletecollection',
 ]);
-/** Reviews store nothing. */
-const ASKED_BY_POST = /reviews$/;
-/** Also the hash of a StatefulSet's own revision, which is seldom shorter; of its digits alone. */
+/** POST requests that store nothing, such as SubjectAccessReviews. */
+const REVIEWS = /reviews$/;
+/** Hashes in names. The second form is the hash of a StatefulSet's revision, which can be as short as five characters. */
 const HEX = /[0-9a-f]{8,}|(?<=-)[4-9bcdf]{5,7}\b/g;
 
-/** Parts of names that differ from run to run are left out: ids, hashes. */
+/** Replaces ids and hashes in the name of an object by `x`, because they differ between runs. */
 export function maskedName(name: string): string {
   return name.replace(HEX, 'x');
 }
 
-/** What a request to the API server does; undefined: nothing that lasts, or a heartbeat. */
+/** The effect of a request to the API server. Undefined if the request is a heartbeat or changes nothing. */
 export function kubernetesEffect(request: KubernetesRequest): string | undefined {
   const { verb, resource, subresource, name, path } = request;
   if (!WRITES.has(verb) || isKubernetesHeartbeat(request) || path.includes('dryRun=')) return undefined;
-  if (ASKED_BY_POST.test(resource)) return undefined;
-  // One Event is as good as another: they are told apart by their order alone.
+  if (REVIEWS.test(resource)) return undefined;
+  // Events have no stable names, so only their order distinguishes them. Names of plans contain this text.
   if (resource === 'events') return 'tell events';
   const kind = subresource === '' ? resource : `${resource}-${subresource}`;
   return `${verb} ${kind} ${maskedName(name)}`.trim();
 }
 
-/** What a call of the hub tells; undefined: it asks, or is a heartbeat. */
+/** The effect of a call to the hub. Undefined if the call only reads or is a heartbeat. */
 export function hubEffect(request: HttpRequest): string | undefined {
   if (isHubHeartbeat(request)) return undefined;
   const last = new URL(request.path, 'http://hub').pathname.split('/').at(-1) ?? '';
   return `post ${last}`;
 }
 
-/** What only these are written in is a lease, or a sweep that comes by the clock. */
-const BESIDE: ReadonlySet<string> = new Set(['listeners', 'idempotency_keys', 'repository_cleanings']);
+/** A transaction that writes only these tables renews a lease or removes expired rows. */
+const BACKGROUND_TABLES: ReadonlySet<string> = new Set([
+  'listeners',
+  'idempotency_keys',
+  'repository_cleanings',
+]);
 
-/** Follows the transactions of one client: what each COMMIT makes last. */
+/** Follows the transactions of the clients of PostgreSQL, and reports what each COMMIT makes durable. */
 export class Transactions {
   readonly #open = new Map<string, Set<string>>();
 
-  /** What this message commits; undefined: it commits nothing that was written, or is no COMMIT. */
+  /** The effect of this message. Undefined if it is not a COMMIT, or if its transaction has written nothing. */
   commits({ client, connection, sql }: SqlMessage): string | undefined {
     const key = `${client} ${connection}`;
     if (/^BEGIN\b/i.test(sql)) this.#open.set(key, new Set());
@@ -67,20 +71,20 @@ export class Transactions {
     this.#open.delete(key);
     if (written === undefined || written.size === 0 || /^ROLLBACK/i.test(sql)) return undefined;
     const tables = [...written].sort();
-    return tables.every((table) => BESIDE.has(table)) ? undefined : `commit ${tables.join('+')}`;
+    return tables.every((table) => BACKGROUND_TABLES.has(table)) ? undefined : `commit ${tables.join('+')}`;
   }
 }
 
-/** As it stands in names of plans. */
+/** The effect as part of the name of a plan. */
 export function effectName({ role, what, occurrence }: Effect): string {
   return `${role}-${what.replace(/[^a-zA-Z0-9]+/g, '-')}-${occurrence}`;
 }
 
-/** The role, the verb and what it is used on, whatever its name: `operator apply services`. */
+/** Role, verb and kind of object, without the name of the object: `operator apply services`. */
 export const kindOfEffect = ({ role, what }: Pick<Effect, 'role' | 'what'>): string =>
   `${role} ${what.split(' ').slice(0, 2).join(' ')}`;
 
-/** Counts what is called the same. */
+/** Counts the effects with the same text. */
 export class Occurrences {
   readonly #counts = new Map<string, number>();
 

@@ -3,7 +3,7 @@
  */
 import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
 
-/** What Berth makes itself. Events are left out: how often something is told is no object's matter. */
+/** Kinds of objects that Berth creates, except Events: their number is not part of the state of a deployment. */
 export const MADE_KINDS: readonly Resource[] = [
   RESOURCES.ManagedDeployment,
   RESOURCES.Deployment,
@@ -18,7 +18,7 @@ export const MADE_KINDS: readonly Resource[] = [
   RESOURCES.NetworkPolicy,
 ];
 
-/** What a deployment consists of, and what Kubernetes makes of it. */
+/** The objects of a deployment, including those that controllers of Kubernetes create for it. */
 export const DEPLOYMENT_KINDS: readonly Resource[] = [
   ...MADE_KINDS,
   RESOURCES.ReplicaSet,

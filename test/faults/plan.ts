@@ -23,7 +23,7 @@ export const PLAN_KINDS = [
 ] as const;
 export type PlanKind = (typeof PLAN_KINDS)[number];
 
-/** Oracles of the design, by number; `plan` is what only this plan asks for. */
+/** Oracles of docs/reliability.md, by number. `plan` stands for the checks of the plan itself. */
 export type OracleName = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'plan';
 
 /** An oracle that did not hold. */
@@ -33,25 +33,25 @@ export interface Violation {
   readonly message: string;
   /** Lines of a diff of states, where there are two. */
   readonly diff?: readonly string[];
-  /** What the processes said last, where the plan did not come to its end. */
+  /** The last output of the processes, if the plan did not complete. */
   readonly logs?: readonly string[];
 }
 
-/** What a workload has made so far; its own matter but for the deployment. */
+/** The state of a workload between its steps. Some workloads add members. */
 export interface Given {
-  /** Of the deployment that it is about; undefined before it is made. */
+  /** Id of the deployment that the workload changes. Undefined before the deployment is created. */
   readonly id?: string;
 }
 
-/** Something done to Berth that can be done with a fault in its way and without: both have to end alike. */
+/** A change of Berth that can run with a fault and without. Both runs must end in the same state. */
 export interface Workload {
-  /** Unique: its run without a fault is kept under this name. */
+  /** Unique. The run without a fault is stored under this name. */
   readonly name: string;
-  /** Brings about the situation in which it begins; no fault yet. */
+  /** Creates the initial situation, without a fault. */
   prepare(world: FaultWorld): Promise<Given>;
-  /** The change, made by a client that retries until it gets an answer (retrying-client.ts). */
+  /** Makes the change, with a client that retries until it gets a response (retrying-client.ts). */
   run(world: FaultWorld, given: Given): Promise<Given>;
-  /** Resolves when it has come to its end. */
+  /** Resolves when the effects of the change are complete. */
   end(world: FaultWorld, given: Given): Promise<void>;
 }
 
@@ -61,48 +61,48 @@ export const kindOf = ({ name }: Pick<FaultPlan, 'name'>) => name.split('/')[0] 
 export interface FaultPlan {
   /** Unique, kebab-case, its kind first: `kill/update/apply-deployment-3/after-send`. */
   readonly name: string;
-  /** One sentence: which fault, where, and what is looked at. */
+  /** One sentence: which fault, where, and what is checked. */
   readonly says: string;
   /** Part of the subset that `npm test` runs (together at most 5 minutes). */
   readonly inSubset?: boolean;
   /**
-   * Its workload, if it has one: what is there in the end, and what was created and deleted on the way, is compared with
-   * a run of this workload without a fault (O1, O2). Without one, O1 compares what is there with what would be made of
-   * the record now, and O2 asks that nothing was deleted that was wanted, but by the plan itself (with kubectl).
+   * The workload of the plan, if it has one. Final state, creations and deletions are compared with a run of this workload
+   * without a fault (O1, O2). Without a workload, O1 compares the cluster with the desired state of each record, and O2
+   * requires that no desired object was deleted, except by the plan itself (with kubectl).
    */
   readonly like?: Workload;
-  /** Where a fault may make more creations or deletions than its fault-free run has: says why. O2 is then as without `like`. */
+  /** Why the fault may cause more creations or deletions than the run without it. If set, O2 works as without `like`. */
   readonly countsDiffer?: string;
-  /** Kinds of what changes of the plan itself take away and bring back (O2). */
+  /** Kinds of objects that the changes of the plan itself delete and create again (O2). */
   readonly recreates?: readonly string[];
-  /** Where a fault is noticed late by design (plans.ts): the bound of O1, from the last fault on; default 30. */
+  /** Limit of O1 from the last fault on, for faults that are noticed late by design (plans.ts). Default 30. */
   readonly convergesWithinSeconds?: number;
-  /** Until it is broken as hanging; default 180. */
+  /** After this time the plan counts as hanging. Default 180. */
   readonly deadlineSeconds?: number;
-  /** Settings of all three processes; its world is shared only with plans of the same settings. */
+  /** Environment variables of all three processes. Only plans with equal settings share a world. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Of O5, in the one plan of its kind that looks for longer (plans.ts); default 5. */
+  /** How long O5 lasts. It is longer in one plan of each kind (plans.ts). Default 5. */
   readonly quietSeconds?: number;
-  /** Stops and starts PostgreSQL (`world.server`): its world has a server of its own. */
+  /** Whether the plan stops and starts PostgreSQL (`world.server`). Its world then has its own server. */
   readonly ownPostgres?: boolean;
-  /** Brings world and oracles of its own: the runner gives it none, and looks at nothing after it. */
+  /** Whether the plan has its own world and oracles. The runner then gives it no world, and checks no oracles. */
   readonly apart?: boolean;
-  /** Needs processes or a cluster of its own, so that nothing else may run beside it. Default: false. */
+  /** Whether no other plan may run at the same time, because the plan needs the whole machine. Default: false. */
   readonly alone?: boolean;
-  /** Brings about the situation and the fault, and awaits its end; general oracles are looked at by the runner after it. */
-  run(world: FaultWorld, tell: AddFigure): Promise<readonly Violation[]>;
+  /** Creates the situation and the fault, and waits for its end. Then the runner checks the general oracles. */
+  run(world: FaultWorld, addFigure: AddFigure): Promise<readonly Violation[]>;
 }
 
-/** Takes a line of what was measured: it is told with the verdict, and stands in docs/reliability.md. */
+/** Adds one line with a measured value. It is printed with the verdict, and results in docs/reliability.md contain it. */
 export type AddFigure = (line: string) => void;
 
 export interface Verdict {
   readonly plan: string;
   readonly kind: PlanKind;
   readonly held: boolean;
-  /** The first is what is told. */
+  /** The first one is printed. */
   readonly violations: readonly Violation[];
-  /** What the plan has measured, a line each. */
+  /** Measured values, one line each. */
   readonly figures: readonly string[];
   readonly seconds: number;
 }

@@ -23,9 +23,9 @@ import { watchPlans } from './plans/watch.ts';
 import { readRecording } from './record.ts';
 import { walkPlan } from './walk/plan.ts';
 
-/** Where it is quiet for a minute after the fault, once a kind. What is tried again is tried each minute at least. */
+/** Duration of O5 in one plan of each kind. Every retry in Berth occurs at least once a minute. */
 const LONG_QUIET_SECONDS = 60;
-/** Of each kind the plan that leaves most behind; `walk` looks for itself, `soak` is long enough. */
+/** The plan of each kind that leaves most to retry. `walk` has its own check of this length. */
 const LONG_QUIET: Readonly<Record<Exclude<PlanKind, 'walk'>, string>> = {
   kill: 'kill/create/operator-apply-deployments-shop-x-api-1/after-response',
   'lost-response': 'lost-response/create/operator-create-persistentvolumeclaims-shop-x-db-1',
@@ -46,8 +46,8 @@ const LONG_QUIET: Readonly<Record<Exclude<PlanKind, 'walk'>, string>> = {
 };
 
 /**
- * What says nothing on a connection that works counts as dead after 90 s (plans/watch.ts), and what was lost with it is
- * there 30 s later: O1 counts from the last event that was lost.
+ * A silent stream on a working connection counts as dead after 90 s (plans/watch.ts). The lost events must have been
+ * recovered 30 s later. O1 counts from the last event that was lost.
  */
 const NOTICED_LATE_SECONDS = 120;
 const NOTICED_LATE: ReadonlySet<string> = new Set([
@@ -55,7 +55,7 @@ const NOTICED_LATE: ReadonlySet<string> = new Set([
   'watch/silent-streams/listener',
 ]);
 
-/** Known without running anything. Names are unique. */
+/** All plans, without running anything. @throws Error if two plans have the same name, or a name has no known kind */
 export function allPlans(): FaultPlan[] {
   const recording = readRecording();
   const plans = [

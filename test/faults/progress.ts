@@ -7,6 +7,7 @@ function since(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
+/** The plans that are running and the number of those that have ended. */
 export class Progress {
   readonly #all: number;
   readonly #begun = new Map<string, number>();
@@ -24,18 +25,18 @@ export class Progress {
     if (this.#begun.delete(name)) this.#done += 1;
   }
 
-  /** Undefined: nothing is under way. */
+  /** The current state in one line. Undefined if no plan is running. */
   line(now = Date.now()): string | undefined {
     if (this.#begun.size === 0) return undefined;
     const running = [...this.#begun].map(([name, at]) => `${name} (${since(now - at)})`);
     return `running: ${running.join(', ')}; ${this.#done} of ${this.#all} done`;
   }
 
-  /** Tells it each half minute on standard error, until what is returned is called. */
-  tell(say: (line: string) => void = console.error): () => void {
+  /** Prints the line every half minute, by default to standard error. Call the returned function to stop. */
+  start(print: (line: string) => void = console.error): () => void {
     const timer = setInterval(() => {
       const line = this.line();
-      if (line !== undefined) say(line);
+      if (line !== undefined) print(line);
     }, EVERY_MS);
     return () => clearInterval(timer);
   }

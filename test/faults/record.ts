@@ -7,13 +7,13 @@ import type { FaultRole, FaultWorld, OwnedWorld } from './world.ts';
 
 const PATH = fileURLToPath(new URL('recorded-effects.json', import.meta.url));
 
-/** Between what a workload begins with and its change: trailing reports are no effects of the change. */
+/** Quiet time between the preparation and the change of a workload, so that late reports do not count as effects of the change. */
 export const SETTLED_MS = 1_500;
 
-/** Effects by the workload's name. */
+/** Effects, by the name of the workload. */
 export type Recording = Readonly<Record<string, readonly Effect[]>>;
 
-/** An effect as the file has it: `operator apply services shop-x`, with `#2` for its second occurrence. */
+/** An effect in the file: `operator apply services shop-x`, with `#2` for its second occurrence. */
 const LINE = /^(api|listener|operator) (.*?)(?: #(\d+))?$/;
 
 function parseEffect(line: string): Effect {
@@ -22,12 +22,13 @@ function parseEffect(line: string): Effect {
   return { role: role as FaultRole, what, occurrence: Number(occurrence) };
 }
 
-/** The committed recording, which `npm run faults -- --record` renews. */
+/** The committed recording. `npm run faults -- --record` updates it. */
 export function readRecording(): Recording {
   const lines = JSON.parse(readFileSync(PATH, 'utf8')) as Record<string, string[]>;
   return Object.fromEntries(Object.entries(lines).map(([workload, all]) => [workload, all.map(parseEffect)]));
 }
 
+/** Replaces the committed recording. */
 export function writeRecording(recording: Recording): void {
   const lineOf = ({ role, what, occurrence }: Effect) =>
     `${role} ${what}${occurrence === 1 ? '' : ` #${occurrence}`}`;
@@ -35,7 +36,7 @@ export function writeRecording(recording: Recording): void {
   writeFileSync(PATH, `${JSON.stringify(Object.fromEntries(lines), null, 2)}\n`);
 }
 
-/** Effects at the proxies since `from` (milliseconds since the epoch), in their order. */
+/** Effects that the proxies have seen since `from` (milliseconds since the epoch), in order. */
 function effectsSince({ kubernetes, hub, postgres }: FaultWorld, from: number): Effect[] {
   const transactions = new Transactions();
   const seen = [
@@ -55,14 +56,14 @@ function effectsSince({ kubernetes, hub, postgres }: FaultWorld, from: number): 
 const same = (left: Effect) => (right: Effect) =>
   left.role === right.role && left.what === right.what && left.occurrence === right.occurrence;
 
-/** Told as often as something is seen; what is told in one go on a busy machine comes one by one on an idle one. */
+/** Effects that occur once per observation. A busy machine combines several observations into one effect. */
 const COALESCED =
   /^(?:post reports|tell events|update manageddeployments-status |commit deployments.*listeners)/;
-const MOST_COALESCED = 2;
+const MAX_COALESCED = 2;
 
-const isSteady = ({ what, occurrence }: Effect) => occurrence <= MOST_COALESCED || !COALESCED.test(what);
+const isSteady = ({ what, occurrence }: Effect) => occurrence <= MAX_COALESCED || !COALESCED.test(what);
 
-/** The effects of a workload's run without a fault, and what it has made. */
+/** The effects of a run of the workload without a fault, and the state of the workload after it. */
 export async function runForEffects(
   world: FaultWorld,
   workload: Workload,
@@ -76,20 +77,20 @@ export async function runForEffects(
   return { effects: effectsSince(world, from), now };
 }
 
-/** What was met in each of several runs. */
-export function metEachTime(runs: readonly (readonly Effect[])[]): Effect[] {
+/** The effects that occurred in every run. */
+export function inEveryRun(runs: readonly (readonly Effect[])[]): Effect[] {
   const [first = [], ...more] = runs;
   return first.filter((effect) => isSteady(effect) && more.every((run) => run.some(same(effect))));
 }
 
 /**
- * What a workload does and its recording has not: nothing is killed there. How often something is told, and what of it
- * goes in one transaction, depends on how fast pods come up: of these it counts that they are recorded anywhere.
+ * Effects that the recording of the workload lacks, so no plan kills a process at them. The number of repeated observations
+ * and the tables of their transactions depend on the speed of pod starts. Such an effect may be recorded for any workload.
  */
-export function unrecorded(recording: Recording, workload: string, met: readonly Effect[]): Effect[] {
+export function unrecorded(recording: Recording, workload: string, found: readonly Effect[]): Effect[] {
   const everywhere = Object.values(recording).flat();
   const own = recording[workload] ?? [];
-  return met.filter((effect) =>
+  return found.filter((effect) =>
     COALESCED.test(effect.what)
       ? !everywhere.some(({ role, what }) => role === effect.role && what === effect.what)
       : !own.some(same(effect)),
@@ -97,8 +98,8 @@ export function unrecorded(recording: Recording, workload: string, met: readonly
 }
 
 /**
- * Runs a workload some times. What is met each time is its recording: how often a status is written in between depends
- * on how fast pods come up, and a plan needs an effect that it meets.
+ * The effects that occur in each of several runs of the workload. The number of intermediate statuses depends on the speed of
+ * pod starts, and a plan needs an effect that always occurs.
  */
 export async function recordWorkload(world: OwnedWorld, workload: Workload, times = 3): Promise<Effect[]> {
   const runs: Effect[][] = [];
@@ -107,5 +108,5 @@ export async function recordWorkload(world: OwnedWorld, workload: Workload, time
     runs.push((await runForEffects(world, workload)).effects);
     await world.reset();
   }
-  return metEachTime(runs);
+  return inEveryRun(runs);
 }

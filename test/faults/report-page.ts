@@ -10,7 +10,7 @@ export interface Section {
   readonly end: string;
 }
 
-/** Replaces the lines of the section, which the function gets. @throws Error when the page has no such section */
+/** Replaces the lines of a section. The function gets the previous lines. @throws Error if the page has no such section */
 export function writeSection(
   { begin, end }: Section,
   linesAfter: (before: readonly string[]) => readonly string[],
@@ -22,7 +22,7 @@ export function writeSection(
   writeFileSync(PAGE, `${page.slice(0, from)}${lines}\n${page.slice(to)}`);
 }
 
-/** Ids, addresses and whole records do not help a reader. */
+/** Text on one line, cut after `length` characters: long ids and records do not help a reader. */
 export function shorten(text: string, length: number): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ');
   return line.length > length ? `${line.slice(0, length)}…` : line;

@@ -13,12 +13,13 @@ const SECTION = {
   begin: '<!-- results: written by npm run faults -- --write -->',
   end: '<!-- end of results -->',
 };
-/** Lines of a violation that are shown. The verdict (--json) has all of them. */
+/** Maximum number of lines that are printed for a violation. The verdict (--json) has all lines. */
 const SHOWN_LINES = 30;
-/** Names of effects in figures are long. */
+/** Maximum length of a figure. Figures can list many effects. */
 const SHOWN_OF_FIGURE = 4_000;
 const SHOWN = 300;
 
+/** Number of plans, and of those that held and broke. */
 export function countsOf({ verdicts }: Pick<RunResult, 'verdicts'>) {
   const held = verdicts.filter((verdict) => verdict.held).length;
   return { plans: verdicts.length, held, broken: verdicts.length - held };
@@ -30,16 +31,17 @@ export function countLine(result: Pick<RunResult, 'verdicts'>): string {
   return `plans: ${plans}, held: ${held}, broken: ${broken}`;
 }
 
-/** How a run was started, so that it can be repeated. */
+/** How a run was started. With this information it can be repeated. */
 export interface RunMade {
-  /** As typed, without --write. */
+  /** The command line, without --write. */
   readonly command: string;
-  /** Settings of plans from the environment, as `FAULTS_SOAK_SECONDS=60`. */
+  /** Environment variables that configure plans, such as `FAULTS_SOAK_SECONDS=60`. */
   readonly settings: readonly string[];
-  /** Undefined: the checkout is not a git repository. */
+  /** Undefined if the checkout is not a git repository. */
   readonly commit: string | undefined;
 }
 
+/** @param args arguments of the command line */
 export function runMade(args: readonly string[], environment: NodeJS.ProcessEnv): RunMade {
   const typed = args.filter((arg) => arg !== '--write');
   return {
@@ -61,7 +63,7 @@ export interface FinishedRun {
   readonly later?: readonly string[];
 }
 
-/** Reads the JSON lines of a run. @throws Error when the last line is missing or has another count */
+/** Reads the JSON lines of a run. @throws Error if the last line is missing, or its count is wrong */
 export function readRun(file: string): FinishedRun {
   const lines = readFileSync(file, 'utf8')
     .split('\n')
@@ -70,7 +72,7 @@ export function readRun(file: string): FinishedRun {
   const last = lines.pop() as (RunResult & { plans?: number; made?: RunMade; day?: string }) | undefined;
   if (last?.plans !== lines.length)
     throw new Error(
-      `${file}: the run is not over: ${lines.length} verdicts, the last line counts ${last?.plans}`,
+      `${file}: the run is incomplete: there are ${lines.length} verdicts, but the last line counts ${last?.plans}`,
     );
   const { left, seconds, made, day } = last;
   const result = { verdicts: lines as unknown as Verdict[], left, seconds };
@@ -93,7 +95,7 @@ export function withLater(first: FinishedRun, runs: readonly FinishedRun[]): Fin
 const commandOf = ({ command, settings, commit }: RunMade) =>
   `\`${[...settings, command].join(' ')}\`${commit === undefined ? '' : ` at commit ${commit}`}`;
 
-/** What is shown below the message of a violation: the differences, and the last lines of the logs. */
+/** The lines to print below the message of a violation: the differences, and the end of the logs. */
 export function beneath({ diff = [], logs = [] }: Violation): readonly string[] {
   const cut = (lines: readonly string[]) =>
     lines.length <= SHOWN_LINES
@@ -120,7 +122,7 @@ export function summary(result: RunResult): string[] {
   ];
 }
 
-/** The slowest convergence after the last fault; empty: not measured. */
+/** The slowest convergence after the last fault. Empty if it was not measured. */
 function slowest(verdicts: readonly Verdict[]): string {
   const seconds = verdicts.flatMap(({ figures }) => figures.flatMap((line) => convergedSeconds(line) ?? []));
   return seconds.length === 0 ? '' : `${Math.max(...seconds).toFixed(1)} s`;
@@ -161,7 +163,7 @@ function brokenLines({ plan, violations }: Verdict): string[] {
   return [`Broken: \`${plan}\``, '', '```text', ...lines, '```', ''];
 }
 
-/** As `2026-10-05`. */
+/** The current date (UTC), such as `2026-10-05`. */
 export const today = () => new Date().toISOString().slice(0, 'yyyy-mm-dd'.length);
 
 /** Replaces the results on the page by those of a run of all plans. */

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, DeploymentAnswer } from '../integration/harness/berth-setup.ts';
 import type { FaultWorld } from './world.ts';
 
-const GIVE_UP_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const PAUSE_MS = 250;
 
-/** Not answered, or told to come again. */
+/** Whether the call may succeed if it is repeated: an error of the server, or a rate limit. */
 const isToRepeat = (status: number) => status === 429 || status >= 500;
 
 /**
- * Calls the API until it answers something final; a POST carries one Idempotency-Key through all of its tries.
+ * Calls the API and retries until the response is final. All attempts of a POST have the same Idempotency-Key.
  * @throws Error with the last problem after 90 s
  */
 export async function callUntilAnswered<T = DeploymentAnswer>(
@@ -21,7 +21,7 @@ export async function callUntilAnswered<T = DeploymentAnswer>(
   body?: unknown,
 ): Promise<Answer<T>> {
   const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': randomUUID() } : {};
-  const until = Date.now() + GIVE_UP_MS;
+  const until = Date.now() + TIMEOUT_MS;
   let problem = '';
   while (Date.now() < until) {
     try {
@@ -33,15 +33,15 @@ export async function callUntilAnswered<T = DeploymentAnswer>(
     }
     await sleep(PAUSE_MS);
   }
-  throw new Error(`failed to ${method} ${path} within ${GIVE_UP_MS / 1000} s: ${problem}`);
+  throw new Error(`failed to ${method} ${path} within ${TIMEOUT_MS / 1000} s: ${problem}`);
 }
 
-/** As `callUntilAnswered`, and the answer is a success. @throws Error with the answer when it is not */
+/** As `callUntilAnswered`. @throws Error also if the final response is not a success */
 export async function callUntilSuccess<T = DeploymentAnswer>(
   ...args: Parameters<typeof callUntilAnswered>
 ): Promise<T> {
   const answer = await callUntilAnswered<T>(...args);
   if (answer.status >= 300)
-    throw new Error(`${args[1]} ${args[2]} was refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+    throw new Error(`${args[1]} ${args[2]} was rejected: ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
 }

@@ -13,7 +13,7 @@ export interface RoleOptions {
   readonly role: FaultRole;
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** Folder of another Berth; default: this one. */
+  /** Folder of another version of Berth. Default: this checkout. */
   readonly checkout?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface OpenFiles {
   readonly others: number;
 }
 
-/** What a process has open, as /proc tells. A process that is gone has nothing. */
+/** The open files of a process, according to /proc. All zero if the process has ended. */
 export function openFiles(pid: number): OpenFiles {
   const folder = `/proc/${pid}/fd`;
   let sockets = 0;
@@ -46,7 +46,7 @@ function entriesOf(folder: string): string[] {
   }
 }
 
-/** Starts a role; it is not ready yet. */
+/** Starts a role. Resolves before the role is ready. */
 export async function startRole(options: RoleOptions): Promise<RoleProcess> {
   const { stateDir, role, name, settings, checkout } = options;
   const envFile = writeSettings(stateDir, name, settings);
@@ -70,7 +70,7 @@ export async function startRole(options: RoleOptions): Promise<RoleProcess> {
     name,
     pid: child.pid ?? 0,
     isRunning: () => isRunning,
-    // A stopped process takes SIGKILL as well.
+    // SIGKILL also ends a stopped process.
     signal: (signal) => void (isRunning && child.kill(signal)),
     ended,
     log: () => logLines(path, from),
@@ -78,7 +78,7 @@ export async function startRole(options: RoleOptions): Promise<RoleProcess> {
   };
 }
 
-/** What is told of an end that the plan has not asked for; undefined: it has, by one of these signals. */
+/** Describes an end that the plan did not cause. Undefined if the plan caused it by one of these signals. */
 export function endedByItself(
   { code, signal }: Awaited<RoleProcess['ended']>,
   sent: ReadonlySet<string>,
@@ -88,8 +88,8 @@ export function endedByItself(
 }
 
 /**
- * Resolves when the process has said that it can work.
- * @throws Error with the end of its log when it ends before
+ * Resolves when the process has logged that it is ready.
+ * @throws Error with the end of its log, if it ends before
  */
 export async function untilReady(started: RoleProcess, stateDir: string): Promise<void> {
   await waitFor(

@@ -3,7 +3,7 @@ import { waitFor } from '../cluster/wait.ts';
 import { reasonOf, within } from './deadline.ts';
 import { lastEffect } from './oracles/convergence.ts';
 import type { ObjectCounts } from './oracles/object-counts.ts';
-import { type Compared, look, type Reference, unlike } from './oracles/oracles.ts';
+import { type Compared, checkOracles, type Reference, stateDifferences } from './oracles/oracles.ts';
 import type { Regressions } from './oracles/regressions.ts';
 import { stateOf } from './oracles/state.ts';
 import type { AddFigure, FaultPlan, Violation, Workload } from './plan.ts';
@@ -12,32 +12,34 @@ import { SETTLED_MS } from './record.ts';
 import { openFiles } from './role-process.ts';
 import type { FaultRole, OwnedWorld } from './world.ts';
 
+/** Default deadline of a plan. */
 const DEADLINE_SECONDS = 180;
-/** A world is as new, or a run without a fault at its end, by then: what hangs must not keep the other plans back. */
-const AGAIN_SECONDS = 300;
-/** A lease that somebody who was killed has left runs out by then. */
+/** Limit for a run without a fault, and for the cleanup of a world. A hanging world must not delay the other plans. */
+const WORLD_SECONDS = 300;
+/** Longer than a lease: a killed process may have left one. */
 const WATCHING_SECONDS = 60;
-/** The oracles wait at most this long for what they ask. */
+/** Limit for the check of all oracles. */
 const ORACLES_SECONDS = 120;
-/** What is told of a plan that is broken anyway is not waited for long. */
+/** Limit for the comparison of states in a plan that is broken anyway. */
 const STATES_SECONDS = 20;
-/** Of each process, the last that it said. */
+/** Number of log lines of each process that are reported. */
 const LOG_LINES = 8;
 
-/** A world, and what watches it. */
+/** A world, and the watches that oracles need. */
 export interface Stage {
   readonly world: OwnedWorld;
   readonly regressions: Regressions;
   readonly objectCounts: ObjectCounts;
 }
 
+/** The deadline of a plan in seconds. */
 export const deadlineOf = ({ deadlineSeconds = DEADLINE_SECONDS }: FaultPlan) => deadlineSeconds;
 
-/** @throws EffectDidNotOccur where the plan may be tried again */
-export async function playOnce(
+/** Runs a plan once, and checks the oracles. @throws EffectDidNotOccur if the plan may be repeated */
+export async function runOnce(
   plan: FaultPlan,
   { world, regressions, objectCounts }: Stage,
-  { reference, tell }: { reference: Reference | undefined; tell: AddFigure },
+  { reference, addFigure }: { reference: Reference | undefined; addFigure: AddFigure },
 ): Promise<readonly Violation[]> {
   await regressions.seen();
   world.begin();
@@ -45,21 +47,21 @@ export async function playOnce(
   await untilWatching(world);
   const files = new Map(world.processes().map(({ name, pid }) => [name, openFiles(pid)]));
   const before = { at: new Date(), files, regressions, objectCounts };
-  const own = await ownViolations(plan, world, tell);
-  // What the plan itself tells explains the rest.
+  const own = await ownViolations(plan, world, addFigure);
+  // Violations of the plan itself explain the others, so the oracles are not checked.
   const violations =
     own.length > 0
       ? own
       : await within(
           ORACLES_SECONDS,
-          'looking at the oracles',
-          look({ world, plan, before, reference, tell }),
+          'checking the oracles',
+          checkOracles({ world, plan, before, reference, addFigure }),
         );
-  const told = [...world.failedRules().map(brokenRule), ...violations];
-  return own.length > 0 ? withStates(told, { world, before, reference }) : told;
+  const all = [...world.failedRules().map(brokenRule), ...violations];
+  return own.length > 0 ? withStates(all, { world, before, reference }) : all;
 }
 
-/** Watches have a connection of their own, which a process that has just begun may not have yet. */
+/** Waits until operator and listener have open watches, which a process that has just started may not have yet. */
 async function untilWatching({ kubernetes }: OwnedWorld): Promise<void> {
   const watching = (role: FaultRole) => kubernetes.openWatches(role).length > 0;
   const bound = { timeoutMs: WATCHING_SECONDS * 1000, intervalMs: 50 };
@@ -73,23 +75,23 @@ async function untilWatching({ kubernetes }: OwnedWorld): Promise<void> {
 async function ownViolations(
   plan: FaultPlan,
   world: OwnedWorld,
-  tell: AddFigure,
+  addFigure: AddFigure,
 ): Promise<readonly Violation[]> {
   try {
-    return await within(deadlineOf(plan), 'the plan', plan.run(world, tell));
+    return await within(deadlineOf(plan), 'the plan', plan.run(world, addFigure));
   } catch (error) {
     if (error instanceof EffectDidNotOccur) throw error;
-    return [brokenOff(error, world)];
+    return [failedPlan(error, world)];
   }
 }
 
-/** A plan that did not come to its end, with what the processes said last. */
-export function brokenOff(error: unknown, world: OwnedWorld | undefined): Violation {
+/** The violation of a plan that threw an error, with the last output of the processes. */
+export function failedPlan(error: unknown, world: OwnedWorld | undefined): Violation {
   const violation: Violation = { oracle: 'plan', message: reasonOf(error) };
   return world === undefined ? violation : { ...violation, logs: endOfLogs(world) };
 }
 
-/** The first tells beside what it found itself how the states differ: whatever was waited for, they say what is missing. */
+/** Adds the differences of the states to the first violation. They show what the plan was waiting for. */
 async function withStates(
   [first, ...more]: readonly Violation[],
   compared: Compared,
@@ -99,23 +101,25 @@ async function withStates(
   return [{ ...first, diff: [...(first.diff ?? []), ...states] }, ...more];
 }
 
-/** Once, as it is now, however much is under way; empty: they are alike. */
+/** The differences at this moment, even if work is in progress. Empty if there are no differences. */
 async function statesNow(compared: Compared): Promise<readonly string[]> {
   const { reference } = compared;
-  const sides = reference === undefined ? 'unlike what is wanted' : 'without a fault (-) and here (+)';
+  const sides =
+    reference === undefined ? 'compared with the desired state' : 'without a fault (-) and in this plan (+)';
   try {
-    const lines = await within(STATES_SECONDS, 'comparing the states', unlike(compared));
+    const lines = await within(STATES_SECONDS, 'comparing the states', stateDifferences(compared));
     return lines.length === 0 ? [] : [`states when it broke, ${sides}:`, ...lines];
   } catch (error) {
     return [`states when it broke: failed to compare: ${reasonOf(error)}`];
   }
 }
 
-/** It comes first: the plan may have gone on without its fault. */
+/** Reported first, because the plan may have run without its fault. */
 const brokenRule = (message: string): Violation => ({ oracle: 'plan', message });
 
+/** Runs a workload without a fault, and returns its final state. @throws Error after 5 min */
 export const referenceFrom = (workload: Workload, stage: Stage) =>
-  within(AGAIN_SECONDS, `${workload.name} without a fault`, runWithout(workload, stage));
+  within(WORLD_SECONDS, `${workload.name} without a fault`, runWithout(workload, stage));
 
 async function runWithout(workload: Workload, { world, objectCounts }: Stage): Promise<Reference> {
   world.begin();
@@ -128,17 +132,17 @@ async function runWithout(workload: Workload, { world, objectCounts }: Stage): P
   await world.quiet();
   const tookMs = Math.max(0, (lastEffect(world) ?? begun) - begun);
   const reference = { state: await stateOf(world, at), counts: objectCounts.counts(), tookMs };
-  await asNew(world);
+  await cleanUp(world);
   return reference;
 }
 
-/** Nothing of what was done in it is left or under way. */
-export async function asNew(world: OwnedWorld): Promise<void> {
-  const made = world.reset().then(() => world.quiet({ forMs: SETTLED_MS }));
-  await within(AGAIN_SECONDS, 'making it as new', made);
+/** Removes everything that a plan has left in the world, and waits until Berth is at rest. */
+export async function cleanUp(world: OwnedWorld): Promise<void> {
+  const done = world.reset().then(() => world.quiet({ forMs: SETTLED_MS }));
+  await within(WORLD_SECONDS, 'the cleanup', done);
 }
 
-/** For whoever looks into a plan that did not end. */
+/** The last log lines of each process, to diagnose a plan that failed. */
 function endOfLogs(world: OwnedWorld): string[] {
   return [...world.logs()].flatMap(([name, log]) =>
     log

@@ -11,11 +11,11 @@ import { WORKLOADS } from './workloads.ts';
 
 export interface RunOptions {
   readonly plans: readonly FaultPlan[];
-  /** Worlds side by side. */
+  /** Number of worlds, and so of plans that run at the same time. */
   readonly parallel: number;
   /**
-   * No plan is begun so long after cluster and PostgreSQL run, nor one whose own deadline is above what is left. What
-   * they take to start is not counted: the first time they are built.
+   * No plan starts after this time, or with a deadline longer than the remaining time. The time counts from the moment when
+   * cluster and PostgreSQL run, because their first start includes a build.
    */
   readonly budgetSeconds?: number | undefined;
   readonly signal: AbortSignal;
@@ -24,14 +24,14 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly verdicts: readonly Verdict[];
-  /** Names of the plans that have no verdict: not begun, or broken off. */
+  /** Names of the plans without a verdict: not started, or interrupted. */
   readonly left: readonly string[];
   readonly seconds: number;
 }
 
-/** Cluster and PostgreSQL of a run, gone when `use` has ended, however it has. */
+/** Starts cluster and PostgreSQL, calls `use`, and stops them, even after an error. */
 export async function withParts<T>(use: (parts: RunParts) => Promise<T>): Promise<T> {
-  // What is built the first time takes minutes: it is told on standard error.
+  // The first start builds programs, which takes minutes. So the user is informed.
   console.error('starting a Kubernetes control plane and a PostgreSQL …');
   const starting = [startCluster(), startPostgres()] as const;
   try {
@@ -45,7 +45,7 @@ export async function withParts<T>(use: (parts: RunParts) => Promise<T>): Promis
   }
 }
 
-/** Runs plans, those that must be alone last. Where the time is too short for any, nothing is started. */
+/** Runs the plans. Those that must be alone run last. Starts nothing if no plan fits in the time. */
 export async function runPlans(options: RunOptions): Promise<RunResult> {
   const begun = Date.now();
   const { plans, budgetSeconds = Number.POSITIVE_INFINITY } = options;
@@ -57,13 +57,13 @@ export async function runPlans(options: RunOptions): Promise<RunResult> {
   return { verdicts, left, seconds: Math.round((Date.now() - begun) / 1000) };
 }
 
-/** Until all that fit are judged, or the run is stopped. */
+/** Runs plans until all that fit in the time have a verdict, or the signal fires. */
 async function playAll(parts: RunParts, options: RunOptions, verdicts: Verdict[]): Promise<void> {
   const { plans, signal, budgetSeconds = Number.POSITIVE_INFINITY } = options;
   const until = Date.now() + budgetSeconds * 1000;
   const runner = new Runner(parts);
   const progress = new Progress(plans.length);
-  const untold = progress.tell();
+  const stopReporting = progress.start();
   const work = async (waiting: FaultPlan[]) => {
     for (let plan = next(waiting); plan !== undefined; plan = next(waiting)) {
       progress.begins(plan.name);
@@ -86,7 +86,7 @@ async function playAll(parts: RunParts, options: RunOptions, verdicts: Verdict[]
   try {
     await Promise.race([all(), aborted(signal)]);
   } finally {
-    untold();
+    stopReporting();
     await runner.stop();
   }
 }
@@ -98,7 +98,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Records the effects of all workloads, or of some, anew. */
+/** Records the effects of all workloads again, or of those with these names. */
 export async function record(names: readonly string[], log: (line: string) => void): Promise<void> {
   await withParts(async (parts) => {
     const world = await startWorld('record', parts);

@@ -13,38 +13,39 @@ import {
   type Workload,
 } from './plan.ts';
 import { EffectDidNotOccur } from './plans/kill.ts';
-import { asNew, brokenOff, deadlineOf, playOnce, referenceFrom, type Stage } from './run-plan.ts';
+import { cleanUp, deadlineOf, failedPlan, referenceFrom, runOnce, type Stage } from './run-plan.ts';
 import { type RunParts, startWorld } from './start-world.ts';
 import type { OwnedWorld } from './world.ts';
 
-/** Runs of a plan that waits for an effect. */
+/** Maximum number of runs of a plan whose effect does not occur. */
 const ATTEMPTS = 3;
-/** Each part of a world has ended by then. */
+/** Limit for stopping each part of a world. */
 const END_SECONDS = 60;
 
-/** What the runner keeps of a place, beside what plans are played in. */
+/** A world that the runner keeps, with its watches. */
 interface Place extends Stage {
-  /** Plans that need alike worlds share one. */
+  /** Key of its settings. Plans with equal needs share worlds. */
   readonly sort: string;
-  /** Of this world alone, ended with it. */
+  /** The PostgreSQL of this world alone, which stops with it. Undefined if the world shares one. */
   readonly server: LocalPostgres | undefined;
 }
 
-/** What a plan that brings a world of its own is given. */
+/** The world of a plan that has its own world. Any use is an error. */
 const NO_WORLD = new Proxy({} as OwnedWorld, {
   get: () => {
     throw new Error('failed to use the world: this plan brings its own');
   },
 });
 
-const playApart = (plan: FaultPlan, tell: AddFigure) =>
-  within(deadlineOf(plan), 'the plan', plan.run(NO_WORLD, tell));
+const playApart = (plan: FaultPlan, addFigure: AddFigure) =>
+  within(deadlineOf(plan), 'the plan', plan.run(NO_WORLD, addFigure));
 
 type WorldNeeds = Pick<FaultPlan, 'settings' | 'ownPostgres'>;
 
 const sortOf = ({ settings = {}, ownPostgres = false }: WorldNeeds) =>
   JSON.stringify([settings, ownPostgres]);
 
+/** Runs plans, and reuses worlds and runs without a fault. */
 export class Runner {
   readonly #run: RunParts;
   readonly #idle = new Set<Place>();
@@ -53,15 +54,15 @@ export class Runner {
   readonly #referenceElsewhere: ((workload: Workload) => Promise<Reference>) | undefined;
   #count = 0;
 
-  /** @param reference where runs without a fault are made; default: here */
+  /** @param reference runs workloads without a fault in another runner; default: this runner does so */
   constructor(run: RunParts, reference?: (workload: Workload) => Promise<Reference>) {
     this.#run = run;
     this.#referenceElsewhere = reference;
   }
 
   /**
-   * Starts a world that the next plan finds ready, and plays a workload in it without a fault.
-   * @throws Error when the world does not start, or the workload does not end
+   * Starts a world, which the next plan then reuses, and runs a workload in it without a fault.
+   * @throws Error if the world does not start, or the workload does not complete
    */
   async prepare(workload: Workload): Promise<void> {
     const place = await this.#take({});
@@ -70,7 +71,7 @@ export class Runner {
     await this.#giveBack(place, []);
   }
 
-  /** The end of a workload without a fault, for another runner. */
+  /** The final state of a workload without a fault, for another runner. */
   async reference(workload: Workload): Promise<Reference> {
     const known = this.#references.get(workload.name);
     if (known !== undefined) return known;
@@ -82,21 +83,21 @@ export class Runner {
     }
   }
 
-  /** Never throws: what goes wrong is in the verdict. */
+  /** Runs a plan. Does not throw: the verdict contains all errors. */
   async run(plan: FaultPlan): Promise<Verdict> {
     const begun = Date.now();
     let place: Place | undefined;
     const violations: Violation[] = [];
     const figures: string[] = [];
-    const tell: AddFigure = (line) => void figures.push(line);
+    const addFigure: AddFigure = (line) => void figures.push(line);
     try {
-      if (plan.apart === true) violations.push(...(await playApart(plan, tell)));
+      if (plan.apart === true) violations.push(...(await playApart(plan, addFigure)));
       else {
         place = await this.#take(plan);
-        violations.push(...(await this.#play(plan, place, tell)));
+        violations.push(...(await this.#runPlan(plan, place, addFigure)));
       }
     } catch (error) {
-      violations.push(brokenOff(error, place?.world));
+      violations.push(failedPlan(error, place?.world));
     }
     if (place !== undefined) await this.#giveBack(place, violations);
     const seconds = Math.round((Date.now() - begun) / 100) / 10;
@@ -110,12 +111,12 @@ export class Runner {
     };
   }
 
-  /** Again where the workload went by without the effect that the fault waits for. */
-  async #play(plan: FaultPlan, place: Place, tell: AddFigure): Promise<readonly Violation[]> {
+  /** Runs a plan, and repeats it if the effect that its fault needs did not occur. */
+  async #runPlan(plan: FaultPlan, place: Place, addFigure: AddFigure): Promise<readonly Violation[]> {
     const reference = plan.like === undefined ? undefined : await this.#referenceOf(plan.like, place);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await playOnce(plan, place, { reference, tell });
+        return await runOnce(plan, place, { reference, addFigure });
       } catch (error) {
         if (!(error instanceof EffectDidNotOccur) || attempt === ATTEMPTS) throw error;
         await place.world.reset();
@@ -123,7 +124,7 @@ export class Runner {
     }
   }
 
-  /** The end of this workload without a fault; run once. */
+  /** The final state of a workload without a fault. Each workload runs once. */
   #referenceOf(workload: Workload, place: Place): Promise<Reference> {
     const known = this.#references.get(workload.name);
     if (known !== undefined) return known;
@@ -168,11 +169,11 @@ export class Runner {
     return startWorld(String(this.#count), parts, settings);
   }
 
-  /** A world in which something did not hold may be broken itself: it serves no other plan. */
+  /** Returns a world for reuse. After a violation the world itself may be broken, so it is stopped. */
   async #giveBack(place: Place, violations: readonly Violation[]): Promise<void> {
     if (violations.length === 0) {
       try {
-        await asNew(place.world);
+        await cleanUp(place.world);
         this.#idle.add(place);
         return;
       } catch (error) {
@@ -183,16 +184,16 @@ export class Runner {
   }
 
   async #end(place: Place): Promise<void> {
-    // Ended once, also when the run stops while a plan gives it back.
+    // Stopped once, even if the run stops while a plan returns the world.
     if (!this.#places.delete(place)) return;
     const { regressions, objectCounts, world, server } = place;
     const parts: [what: string, stop: () => Promise<void> | undefined][] = [
-      ['the watch of what goes back', () => regressions.stop()],
-      ['the watches of lives', () => objectCounts.stop()],
+      ['the watch of regressions', () => regressions.stop()],
+      ['the watches of object counts', () => objectCounts.stop()],
       ['the world', () => world.stop()],
       ['its PostgreSQL', () => server?.stop()],
     ];
-    // What does not end must not keep the verdict back, nor the other plans.
+    // A part that does not stop must not delay the verdict or the other plans.
     for (const [what, stop] of parts)
       await within(END_SECONDS, `ending ${what}`, Promise.resolve(stop())).catch((error) =>
         console.error(`failed to end world ${world.name}: ${reasonOf(error)}`),

@@ -17,7 +17,7 @@ import type { Tracked } from './tracked-rules.ts';
 import type { Acknowledged, FaultRole, OwnedWorld, RoleProcess, StartOptions } from './world.ts';
 import { WorldProcesses } from './world-processes.ts';
 
-const GONE_MS = 90_000;
+const REMOVED_MS = 90_000;
 
 export interface WorldParts {
   readonly prepared: PreparedBerth;
@@ -27,10 +27,10 @@ export interface WorldParts {
   readonly kubernetes: Tracked<KubernetesProxy>;
   readonly postgres: Tracked<PostgresProxy>;
   readonly hub: Tracked<HubProxy>;
-  /** Undefined: others use it too. */
+  /** The PostgreSQL of this world alone. Undefined if other worlds use it too. */
   readonly server: LocalPostgres | undefined;
   readonly faults: LastFault;
-  /** Where the API listens, whoever is it. */
+  /** Address of the API. It stays the same when the process is replaced. */
   readonly apiUrl: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly checkout: string | undefined;
@@ -90,7 +90,7 @@ export class World implements OwnedWorld {
 
   get server(): LocalPostgres {
     const { server } = this.#parts;
-    if (server === undefined) throw new Error('failed to control PostgreSQL: others use it too');
+    if (server === undefined) throw new Error('failed to control PostgreSQL: other worlds use it too');
     return {
       ...server,
       stopServer: (mode) => this.#noted('PostgreSQL stops', server.stopServer(mode)),
@@ -118,8 +118,8 @@ export class World implements OwnedWorld {
   }
 
   call: BerthClient['call'] = async (method, path, body, headers) => {
-    const asked = this.#client.call(method, path, body, headers);
-    const answer = await (method === 'GET' ? asked : this.#noted(`${method} answered`, asked));
+    const pending = this.#client.call(method, path, body, headers);
+    const answer = await (method === 'GET' ? pending : this.#noted(`${method} answered`, pending));
     if (method !== 'GET' && answer.status < 300)
       this.#acknowledged.push({ method, path, body, answer: answer as Acknowledged['answer'] });
     return answer as never;
@@ -199,7 +199,7 @@ export class World implements OwnedWorld {
     await this.#removeDeployments();
   }
 
-  /** Until the database knows of none and the cluster has none. */
+  /** Deletes all deployments, and waits until the database and the cluster contain no deployment. */
   async #removeDeployments(): Promise<void> {
     const { namespace, admin } = this;
     const left = () => this.sql<{ id: string }>('SELECT id FROM deployments');
@@ -211,7 +211,7 @@ export class World implements OwnedWorld {
         const claims = await admin.list(RESOURCES.PersistentVolumeClaim, { namespace });
         return (await left()).length + items.length + claims.items.length === 0;
       },
-      { timeoutMs: GONE_MS, intervalMs: 200 },
+      { timeoutMs: REMOVED_MS, intervalMs: 200 },
     );
   }
 
@@ -221,7 +221,7 @@ export class World implements OwnedWorld {
     await Promise.allSettled([this.kubernetes, this.postgres, this.hub].map((proxy) => proxy.stop()));
     await admin.close();
     await database.end();
-    // Connections of killed processes are ended by PostgreSQL itself; it is asked for the drop meanwhile.
+    // Gives PostgreSQL a moment to end the connections of killed processes before the database is dropped.
     await sleep(0);
     await prepared.remove();
   }

@@ -1,14 +1,15 @@
 /** Selects and orders the plans of a run. */
 import { type FaultPlan, kindOf, PLAN_KINDS } from './plan.ts';
 
+/** The options that select plans. */
 export interface Choice {
   readonly plan: readonly string[];
-  /** Kinds; none: all. */
+  /** Kinds. Empty: all kinds. */
   readonly only: readonly string[];
   readonly subset: boolean;
 }
 
-/** A plan of exactly that name is meant alone, though other names begin with it. */
+/** An exact name selects only this plan. Otherwise the text selects all plans whose names begin with it. */
 function isNamed(plans: readonly FaultPlan[], wanted: string): (plan: FaultPlan) => boolean {
   if (plans.some(({ name }) => name === wanted)) return ({ name }) => name === wanted;
   return ({ name }) => name.startsWith(wanted);
@@ -21,7 +22,7 @@ const asTyped = ({ plan, only, subset }: Choice) =>
     ...(subset ? ['--subset'] : []),
   ].join(' ');
 
-/** @throws Error when a name or kind fits none, or no plan fits all that is asked */
+/** The selected plans. @throws Error if a name or kind does not exist, or no plan matches all options */
 export function chosen(plans: readonly FaultPlan[], choice: Choice): FaultPlan[] {
   const { plan: names, only, subset } = choice;
   for (const kind of only)
@@ -31,7 +32,7 @@ export function chosen(plans: readonly FaultPlan[], choice: Choice): FaultPlan[]
   for (const [index, isOf] of named.entries())
     if (!plans.some(isOf))
       throw new Error(
-        `--plan: there is no plan "${names[index]}": npm run faults -- --list tells their names`,
+        `--plan: there is no plan "${names[index]}": list the names with npm run faults -- --list`,
       );
   const found = plans.filter(
     (plan) =>
@@ -41,34 +42,34 @@ export function chosen(plans: readonly FaultPlan[], choice: Choice): FaultPlan[]
   );
   if (found.length === 0)
     throw new Error(
-      `no plan fits ${asTyped(choice)}: leave one of these out; npm run faults -- --list tells names and kinds`,
+      `no plan matches ${asTyped(choice)}: remove an option, or list names and kinds with npm run faults -- --list`,
     );
   return found;
 }
 
-/** Always the same order for one seed, in which kinds are mixed. */
+/** The plans in an order that depends only on the seed and mixes the kinds. */
 export function mixed(plans: readonly FaultPlan[], seed: number): FaultPlan[] {
   let state = seed;
   const keyed = plans.map((plan) => {
-    // A linear congruential generator does for an order.
+    // A linear congruential generator is good enough for an order.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return { plan, key: state };
   });
   return keyed.sort((left, right) => left.key - right.key).map(({ plan }) => plan);
 }
 
-/** Most plans take seconds, and have no deadline of their own; those that may take long say so. */
+/** Seconds that must be left to start a plan. Only plans that may take long have a deadline of their own. */
 const neededSeconds = ({ deadlineSeconds = 0 }: FaultPlan) => deadlineSeconds;
 
-/** Whether it may be begun while so much is left. */
+/** Whether the plan may start if so many seconds are left. */
 export const fits = (plan: FaultPlan, secondsLeft: number) =>
   secondsLeft > 0 && neededSeconds(plan) <= secondsLeft;
 
-/** What is said when none was begun. */
+/** The message if no plan was started. */
 export function tooSmall(plans: readonly FaultPlan[], budgetSeconds: number): string {
   const least = Math.min(...plans.map(neededSeconds));
-  return `--budget ${budgetSeconds} has left out every plan: the least that one of them may take is ${least} s; give --budget ${least} or more`;
+  return `--budget ${budgetSeconds} is too short for every plan: the shortest may take ${least} s; use --budget ${least} or more`;
 }
 
-/** How many worlds so many processors carry side by side: plans mostly wait. */
+/** Number of parallel worlds for a number of processors. Plans wait most of the time. */
 export const worldsFor = (processors: number) => Math.min(8, Math.max(3, 3 * processors));

@@ -13,12 +13,13 @@ import { World } from './running-world.ts';
 import { tracked } from './tracked-rules.ts';
 import type { OwnedWorld } from './world.ts';
 
+/** What a world runs on. */
 export interface RunParts {
   readonly access: KubectlAccess;
   readonly postgres: LocalPostgres;
-  /** The world alone uses that PostgreSQL, and may stop it. Default: false. */
+  /** Whether only this world uses the PostgreSQL, and may stop it. Default: false. */
   readonly ownsPostgres?: boolean;
-  /** Folder of the Berth that is run; default: this one. */
+  /** Folder of the Berth to run. Default: this checkout. */
   readonly checkout?: string;
 }
 

@@ -10,7 +10,7 @@ let postgres: LocalPostgres;
 let runner: Runner;
 beforeAll(async () => {
   const environment = inject('environment');
-  // Not its owner: it is the PostgreSQL of the run.
+  // The PostgreSQL of the test run, which `stop` does not end.
   postgres = await startPostgres({ databaseUrl: environment.databaseUrl });
   runner = new Runner({ access: environment, postgres });
 });
@@ -19,7 +19,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-describe.concurrent('after the fault all is as without it', () => {
+describe.concurrent('has the same final state with the fault as without it', () => {
   it.each(plans.map((plan) => [plan.name, plan] as const))('%s', async (_name, plan) => {
     const { violations } = await runner.run(plan);
     expect(violations).toEqual([]);

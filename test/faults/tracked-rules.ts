@@ -1,3 +1,4 @@
+/** Records the rules that are added to a proxy, so that the runner can remove them, and the times of faults. */
 import { type AnyRule, type LastFault, noted } from './oracles/last-fault.ts';
 import type { ActiveRule } from './proxies/kubernetes-traffic.ts';
 
@@ -6,19 +7,19 @@ interface Faulty<R> {
   open(client?: string): void;
 }
 
-/** A proxy whose rules can all be taken back at once. */
+/** A proxy whose rules can all be removed at once. */
 export interface Tracked<P> {
   readonly proxy: P;
   /** Removes every rule and ends cuts and blackholes. */
   removeRules(): void;
 }
 
-/** What is done to every connection at once. */
+/** Functions that affect all connections at once. */
 const TO_ALL: ReadonlySet<PropertyKey> = new Set(['cut', 'blackhole', 'open', 'dropNotifications']);
 
 /**
- * Notes the rules that are added to a proxy: what a plan leaves behind must not meet the next one, and from the last
- * fault on Berth has its time.
+ * Wraps a proxy. Rules that a plan leaves behind must not affect the next plan, and the time limit of O1 starts at the last
+ * fault.
  */
 export function tracked<R extends AnyRule, P extends Faulty<R>>(
   proxy: P & Faulty<R>,
@@ -52,17 +53,17 @@ export function tracked<R extends AnyRule, P extends Faulty<R>>(
   };
 }
 
-/** A rule that could have been played on is a fault until it is taken back. */
+/** A rule that could still apply counts as a fault until it is removed. */
 function removalNoted<A extends ActiveRule>(
   added: A,
   { fault, times = Number.POSITIVE_INFINITY }: AnyRule,
   faults: LastFault,
 ): A {
   const remove = added.remove.bind(added);
-  const isLook = fault.kind === 'delay' && (fault.ms ?? 0) === 0;
+  const onlyCounts = fault.kind === 'delay' && (fault.ms ?? 0) === 0;
   return Object.assign(added, {
     remove: () => {
-      if (!isLook && added.taken() < times) faults.note(`${fault.kind} taken back`);
+      if (!onlyCounts && added.taken() < times) faults.note(`${fault.kind} removed`);
       remove();
     },
   });

@@ -17,8 +17,8 @@ const body = (resource_spec: object = {}) =>
     secrets: [{ name: 'TOKEN', value: 'first' }],
   });
 
-/** Made without a fault, with the marks of another manager on all that is there. */
-async function made(world: FaultWorld, resource_spec: object = {}): Promise<Required<Given>> {
+/** Creates a deployment without a fault. All its objects have the marks of another manager. */
+async function running(world: FaultWorld, resource_spec: object = {}): Promise<Required<Given>> {
   const { id } = await world.create(body(resource_spec));
   await world.ready(id);
   await markForeign(world, id);
@@ -26,11 +26,11 @@ async function made(world: FaultWorld, resource_spec: object = {}): Promise<Requ
 }
 
 function idOf({ id }: Given): string {
-  if (id === undefined) throw new Error('failed to go on: the workload has made no deployment');
+  if (id === undefined) throw new Error('the workload has not created a deployment');
   return id;
 }
 
-/** What was wanted last is there. */
+/** Resolves when the desired state is reached. */
 async function converged(world: FaultWorld, given: Given): Promise<void> {
   await world.ready(idOf(given));
 }
@@ -57,7 +57,7 @@ const create: Workload = {
 
 const update: Workload = {
   name: 'update',
-  prepare: (world) => made(world),
+  prepare: (world) => running(world),
   run: patch({
     source_revision_config: { image_uri: 'registry.example/shop/web:2.0.0' },
     secrets: [{ name: 'TOKEN', value: 'second' }],
@@ -68,7 +68,7 @@ const update: Workload = {
 const rollback: Workload = {
   name: 'rollback',
   prepare: async (world) => {
-    const given = await made(world);
+    const given = await running(world);
     await update.run(world, given);
     await world.ready(given.id);
     return given;
@@ -83,10 +83,10 @@ const rollback: Workload = {
   end: converged,
 };
 
-/** Nothing of it is left, in the database and in the cluster. */
+/** Ends when the deployment is gone in database and cluster. */
 const remove: Workload = {
   name: 'delete',
-  prepare: (world) => made(world),
+  prepare: (world) => running(world),
   run: async (world, given) => {
     await callUntilSuccess(world, 'DELETE', `/v2/deployments/${idOf(given)}`);
     return given;
@@ -102,21 +102,21 @@ const remove: Workload = {
 
 const autoscalerOn: Workload = {
   name: 'autoscaler-on',
-  prepare: (world) => made(world),
+  prepare: (world) => running(world),
   run: spec({ min_scale: 1, max_scale: 3 }),
   end: converged,
 };
 
 const autoscalerOff: Workload = {
   name: 'autoscaler-off',
-  prepare: (world) => made(world, { min_scale: 1, max_scale: 3 }),
+  prepare: (world) => running(world, { min_scale: 1, max_scale: 3 }),
   run: spec({ min_scale: 2, max_scale: 2 }),
   end: converged,
 };
 
 const storage: Workload = {
   name: 'storage',
-  prepare: (world) => made(world, { db_storage_gi: 10 }),
+  prepare: (world) => running(world, { db_storage_gi: 10 }),
   run: spec({ db_storage_gi: 20 }),
   end: converged,
 };
@@ -131,7 +131,7 @@ export const WORKLOADS: readonly Workload[] = [
   storage,
 ];
 
-/** @throws Error when there is none of that name */
+/** The workload with this name. @throws Error if no workload has this name */
 export function workloadNamed(name: string): Workload {
   const found = WORKLOADS.find((workload) => workload.name === name);
   if (found === undefined) throw new Error(`there is no workload "${name}"`);

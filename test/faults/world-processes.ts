@@ -13,13 +13,13 @@ import type { PostgresProxy } from './proxies/postgres-traffic.ts';
 import { endedByItself, startRole, untilReady } from './role-process.ts';
 import type { FaultRole, FaultWorld, RoleProcess, StartOptions } from './world.ts';
 
-/** In the order of the data's way. */
+/** The roles, in the order in which data passes them. */
 const ROLES: readonly FaultRole[] = ['api', 'operator', 'listener'];
 const LEASE = 'berth-operator';
 
 const isRole = (name: string) => ROLES.includes(name as FaultRole);
 
-/** What processes are started with, and what knows of their leases. */
+/** What a process needs to start, and where its leases are. */
 export interface ProcessParts {
   readonly prepared: PreparedBerth;
   readonly admin: KubeClient;
@@ -28,12 +28,13 @@ export interface ProcessParts {
   readonly postgres: PostgresProxy;
   readonly hub: HubProxy;
   readonly faults: LastFault;
-  /** Where the API listens, whoever is it. */
+  /** Address of the API. It stays the same when the process is replaced. */
   readonly apiUrl: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly checkout: string | undefined;
 }
 
+/** Starts, stops and observes the processes of a world. */
 export class WorldProcesses {
   readonly #parts: ProcessParts;
   readonly #processes = new Map<string, RoleProcess>();
@@ -53,14 +54,14 @@ export class WorldProcesses {
     return [...this.#processes.values()].filter((process) => process.isRunning());
   }
 
-  /** @throws Error when it is not running */
+  /** The running process with this name. @throws Error if it is not running */
   named(name: string): RoleProcess {
     const found = this.#processes.get(name);
     if (found?.isRunning() !== true) throw new Error(`${name} is not running`);
     return found;
   }
 
-  /** The API first, which the others ask; then those two side by side. Resolves when all are ready. */
+  /** Starts the API first, because the others need it, and then the others in parallel. Resolves when all are ready. */
   async startAll(): Promise<void> {
     for (const role of ROLES) await this.start(role, role, { wait: role === 'api' });
     await Promise.all(this.running().map((started) => untilReady(started, this.#stateDir)));
@@ -70,8 +71,12 @@ export class WorldProcesses {
     if (this.#processes.get(name)?.isRunning() === true) throw new Error(`${name} is running already`);
     const stateDir = this.#stateDir;
     const { checkout, faults } = this.#parts;
-    const settings = { ...this.#parts.settings, ...(await this.#waysOf(role, name)), ...options.settings };
-    this.#assertInUse(name);
+    const settings = {
+      ...this.#parts.settings,
+      ...(await this.#proxySettings(role, name)),
+      ...options.settings,
+    };
+    this.#assertNotEnding(name);
     const process = await startRole({ stateDir, role, name, settings, checkout });
     const sent = new Set<string>();
     const started: RoleProcess = {
@@ -88,7 +93,7 @@ export class WorldProcesses {
     this.#processes.set(name, started);
     faults.note(`${name} started`);
     if (this.#isEnding) started.signal('SIGKILL');
-    this.#assertInUse(name);
+    this.#assertNotEnding(name);
     if (options.wait ?? true) {
       await untilReady(started, stateDir);
       faults.note(`${name} ready`);
@@ -101,24 +106,24 @@ export class WorldProcesses {
     send(signal);
   }
 
-  /** A plan that was broken off does not know it, and goes on: nothing would end what it starts. */
-  #assertInUse(name: string): void {
-    if (this.#isEnding) throw new Error(`failed to start ${name}: the world ends`);
+  /** A plan continues to run after its deadline. A process that it starts then would never be stopped. */
+  #assertNotEnding(name: string): void {
+    if (this.#isEnding) throw new Error(`failed to start ${name}: the world is stopping`);
   }
 
-  /** The settings that lead a process through ports of its own. */
-  async #waysOf(role: FaultRole, name: string): Promise<Record<string, string>> {
+  /** Settings by which a process uses its own ports of the proxies. */
+  async #proxySettings(role: FaultRole, name: string): Promise<Record<string, string>> {
     const { prepared, apiUrl, kubernetes, postgres, hub } = this.#parts;
     const { settings } = prepared;
     if (role === 'api') {
       const url = await postgres.urlFor(name, settings['DATABASE_URL'] ?? '');
-      // Another API beside the first one takes a free port.
+      // A second API process listens on a free port.
       return { DATABASE_URL: url, BERTH_PORT: name === 'api' ? new URL(apiUrl).port : '0' };
     }
     const setting = role === 'operator' ? 'BERTH_OPERATOR_KUBECONFIG' : 'BERTH_LISTENER_KUBECONFIG';
     const kubeconfig = await kubernetes.kubeconfigFor(name, settings[setting] ?? '');
-    const ways = inClusterSettings(kubeconfig, join(prepared.stateDir, `${name}-service-account`));
-    return role === 'operator' ? ways : { ...ways, BERTH_HUB_URL: await hub.urlFor(name, apiUrl) };
+    const proxied = inClusterSettings(kubeconfig, join(prepared.stateDir, `${name}-service-account`));
+    return role === 'operator' ? proxied : { ...proxied, BERTH_HUB_URL: await hub.urlFor(name, apiUrl) };
   }
 
   async kill(name: string): Promise<void> {
@@ -147,7 +152,7 @@ export class WorldProcesses {
     return this.start(former.role, name, options);
   }
 
-  /** The three run, and nothing beside them. */
+  /** Makes sure that exactly the three roles run. */
   async reset(): Promise<void> {
     for (const running of this.running()) {
       running.signal('SIGCONT');
@@ -159,12 +164,12 @@ export class WorldProcesses {
     for (const role of ROLES) if (this.#processes.get(role)?.isRunning() !== true) await this.restart(role);
   }
 
-  /** Who has ended by itself, each told once: also between two plans, and though it runs again. */
+  /** Processes that ended by themselves, each reported once, even if they were restarted. */
   takeUnexpectedExits(): string[] {
     return this.#died.splice(0);
   }
 
-  /** What is logged from now on is `logs`. */
+  /** `logs` returns only lines that are written from now on. */
   forgetLogs(): void {
     this.#logsFrom.clear();
     for (const name of this.#processes.keys())
@@ -180,7 +185,7 @@ export class WorldProcesses {
     return new Map(names.map((name) => [name, this.#log(name, this.#logsFrom.get(name) ?? 0)]));
   }
 
-  /** Kills all; nothing is started any more. */
+  /** Kills all processes. No process can be started after that. */
   async end(): Promise<void> {
     this.#isEnding = true;
     for (const running of this.running()) running.signal('SIGKILL');

@@ -12,27 +12,28 @@ export type FaultRole = 'api' | 'listener' | 'operator';
 /** A process of a role. */
 export interface RoleProcess {
   readonly role: FaultRole;
-  /** Also the name of its client at the proxies: `operator`, `operator-2`. */
+  /** Name of the process and of its client at the proxies: `operator`, `operator-2`. */
   readonly name: string;
   readonly pid: number;
   isRunning(): boolean;
   signal(signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** What it has logged as JSON lines since its start. */
+  /** The JSON lines of its log since its start. */
   log(): readonly Readonly<Record<string, unknown>>[];
-  /** All that it has written since its start, whatever its form. */
+  /** Its complete output since its start. */
   logText(): string;
 }
 
+/** Options of a process start. */
 export interface StartOptions {
-  /** Default true: resolves when it says that it is ready. */
+  /** Whether the call waits until the process is ready. Default: true. */
   wait?: boolean;
-  /** Settings of this start. */
+  /** Additional settings for this process. */
   settings?: Readonly<Record<string, string>>;
 }
 
-/** A write that the API took: what it was and what it said. */
+/** A write that the API has accepted, with its response. */
 export interface Acknowledged {
   readonly method: string;
   readonly path: string;
@@ -40,7 +41,7 @@ export interface Acknowledged {
   readonly answer: Answer<DeploymentAnswer | null>;
 }
 
-/** What a plan sees and may do. */
+/** The world as a plan sees it. */
 export interface FaultWorld extends BerthClient {
   readonly tenantId: string;
   readonly apiKey: string;
@@ -48,61 +49,61 @@ export interface FaultWorld extends BerthClient {
   readonly namespace: string;
   /** Berth's own namespace, where its leases are. */
   readonly ownNamespace: string;
-  /** Of the API, past the proxies. */
+  /** Address of the API, without a proxy. */
   readonly apiUrl: string;
-  /** Rules and cuts that a plan leaves behind are taken back by the runner. */
+  /** The proxy in front of the API server. The runner removes the rules of a plan and ends its cuts. */
   readonly kubernetes: KubernetesProxy;
   readonly postgres: PostgresProxy;
-  /** Between listener and API. */
+  /** The proxy between listener and API. */
   readonly hub: HubProxy;
-  /** The PostgreSQL of this world. @throws Error unless the plan has asked for one of its own */
+  /** The PostgreSQL of this world. @throws Error unless the plan has `ownPostgres` */
   readonly server: Pick<LocalPostgres, 'stopServer' | 'startServer'>;
-  /** As administrator, past the proxy. */
+  /** Client with administrator rights, without a proxy. */
   readonly admin: KubeClient;
-  /** kubectl as administrator in `namespace`, past the proxy. */
+  /** Runs kubectl as administrator in `namespace`, without a proxy. */
   kubectl(...args: string[]): Promise<string>;
-  /** SQL as administrator, past the proxy. */
+  /** Runs SQL as administrator, without a proxy. */
   sql<T>(text: string, values?: readonly unknown[]): Promise<readonly T[]>;
-  /** Writes of `call` that were answered 2xx since the plan began, in order. */
+  /** Writes by `call` that got a 2xx status since the plan began, in order. */
   acknowledged(): readonly Acknowledged[];
-  /** The running process of this name. @throws Error when it is not running */
+  /** The running process with this name. @throws Error if it is not running */
   process(name: string): RoleProcess;
-  /** Every process of the plan that runs now. */
+  /** All running processes. */
   processes(): readonly RoleProcess[];
-  /** Starts a role behind the proxies; its name is its client there. @throws Error when one of that name runs */
+  /** Starts a role behind the proxies. @throws Error if a process with this name is running */
   start(role: FaultRole, name?: string, options?: StartOptions): Promise<RoleProcess>;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(name: string): Promise<void>;
   /**
-   * Takes the leases from a process that is gone, as if their time had run out: its successor need not wait 15 s.
-   * Not for plans whose matter leases are.
+   * Releases the leases of an ended process as if they had expired, so that its successor does not wait for 15 s. Plans that
+   * test leases do not use this.
    */
   freeLeases(gone: RoleProcess): Promise<void>;
-  /** Kills what may still run of that name, frees its leases and starts it again. */
+  /** Kills the process if it still runs, releases its leases and starts it again. */
   restart(name: string, options?: StartOptions): Promise<RoleProcess>;
-  /** Resolves when nothing but heartbeats has passed the proxies for `forMs` (5,000). @throws Error with who still asks */
+  /** Resolves when only heartbeats have passed the proxies for `forMs` (5,000). @throws Error with the last requests */
   quiet(options?: { timeoutMs?: number; forMs?: number }): Promise<void>;
 }
 
-/** The world as the runner has it. */
+/** The world as the runner sees it. */
 export interface OwnedWorld extends FaultWorld {
-  /** Of the run: for what looks at what is shared. */
+  /** Name of the world in this run, for resources that worlds share. */
   readonly name: string;
-  /** Where the processes log. */
+  /** Folder with the logs of the processes. */
   readonly stateDir: string;
-  /** Forgets what went before: a plan begins. */
+  /** Starts a plan: forgets everything that was recorded before. */
   begin(): void;
-  /** Takes back rules and cuts, ends what a plan has started beside the three, starts what is missing, removes all deployments. */
+  /** Removes rules and cuts, additional processes and all deployments, and starts roles that do not run. */
   reset(): Promise<void>;
-  /** Processes that have ended though no plan has asked them to, each told once: `api ended by itself, with 1`. */
+  /** Processes that the plan has not ended, each reported once: `api ended by itself, with 1`. */
   takeUnexpectedExits(): readonly string[];
-  /** What rules have thrown since `begin`, each told once: a plan whose rules fail has not met its fault. */
+  /** Errors of rules since `begin`, each returned once. A plan with a failed rule may have run without its fault. */
   failedRules(): readonly string[];
-  /** The last fault or change of the plan since `begin`, whatever it was: from then on Berth has its time. */
+  /** The last fault or change since `begin`. The time limit of O1 starts there. */
   lastFault(): Fault;
-  /** What the plan has deleted with kubectl since `begin`, as `services shop-1`. */
+  /** Objects that the plan has deleted with kubectl since `begin`, such as `services shop-1`. */
   deletedByHand(): ReadonlySet<string>;
-  /** Logs of every process since `begin`, by name. */
+  /** Logs of all processes since `begin`, by name. */
   logs(): ReadonlyMap<string, string>;
   stop(): Promise<void>;
 }

@@ -7,10 +7,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GitHost } from '../../src/domain/builds/git-host.ts';
 import { type OpenApiDocument, operationsOf } from '../../src/hub/api/openapi/openapi-types.ts';
+import { pythonMinor } from '../cluster/python-venv.ts';
 import { type ApiFixture, startApi } from '../integration/harness/api.ts';
 import { asToml, inventory } from './inventory.ts';
 import { forListener, startListener } from './listener.ts';
-import { fuzz, hasPython, schemathesis } from './schemathesis.ts';
+import { fuzz, schemathesis } from './schemathesis.ts';
 
 /** Of both hosting modes together. */
 const SECONDS = Number(process.env['BERTH_TEST_FUZZ_SECONDS'] ?? 75);
@@ -31,7 +32,7 @@ const TIMEOUT_MS = (SECONDS + 400) * 1000;
 /** A lease that was taken is held, and a deletion can be taken back, for the whole run. */
 const DAY_SECONDS = 24 * 3600;
 
-const python = await hasPython();
+const python = (await pythonMinor()) !== null;
 if (!python) console.warn('python3 is not installed: the API is not fuzzed against its document');
 
 /** What does not succeed here. */

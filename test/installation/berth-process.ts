@@ -161,3 +161,20 @@ export async function runBerth(
     throw new Error(`failed to run berth ${args.join(' ')}: ${stderr || String(error)}`, { cause: error });
   }
 }
+
+/**
+ * Creates a key with all scopes of a tenant, also with the program of an older checkout. Older programs print JSON with
+ * another option, and the same text.
+ */
+export async function createTenantKey(
+  stateDir: string,
+  tenant: string,
+  settings: Readonly<Record<string, string>>,
+  checkout?: string,
+): Promise<{ readonly apiKey: string; readonly tenantId: string }> {
+  const args = ['keys', 'create', '--tenant', tenant, '--name', tenant];
+  const text = await runBerth(stateDir, args, settings, checkout);
+  const [, apiKey, tenantId] = /^(\S+)\n.* Tenant (\S+), scopes /.exec(text) ?? [];
+  if (apiKey === undefined || tenantId === undefined) throw new Error('berth keys create printed no key');
+  return { apiKey, tenantId };
+}

@@ -34,7 +34,7 @@ export interface BuildPartsOptions {
   readonly log?: (line: string) => void;
 }
 
-/** What `berth keys registry --json` prints. */
+/** What `berth keys registry -o json` prints. */
 interface MadeKey {
   readonly signing_key: string;
   readonly jwks: object;
@@ -65,7 +65,7 @@ export async function startBuildParts(options: BuildPartsOptions): Promise<Build
   const port = options.port || free;
   const platform = `127.0.0.1:${registryPort}`;
   const settings = { BERTH_REGISTRY: platform, BERTH_PUBLIC_URL: `http://localhost:${port}` };
-  const key = JSON.parse(await runBerth(stateDir, ['keys', 'registry', '--json'], settings)) as MadeKey;
+  const key = JSON.parse(await runBerth(stateDir, ['keys', 'registry', '-o', 'json'], settings)) as MadeKey;
   const started: { stop(): Promise<void> }[] = [];
   const keep = <T extends { stop(): Promise<void> }>(part: T): T => {
     started.push(part);

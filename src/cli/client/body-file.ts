@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Document } from 'yaml';
-import { ClientUsageError } from './context.ts';
+import { UsageError } from '../command/usage-error.ts';
 
 /** Request bodies from files. */
 
@@ -15,29 +15,26 @@ function plain(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch {
-    throw new ClientUsageError(
-      `failed to read ${file}: aliases (*name) are not supported; write out the value`,
-    );
+    throw new UsageError(`failed to read ${file}: aliases (*name) are not supported; write out the value`);
   }
 }
 
 /**
  * Reads an object from a JSON or YAML file. `-`: standard input. The file may contain secrets, so no message quotes it.
- * @throws ClientUsageError when the file cannot be read
+ * @throws UsageError when the file cannot be read
  */
-export async function readBody(file: string | undefined): Promise<Record<string, unknown>> {
-  if (file === undefined) throw new ClientUsageError('-f FILE is missing (- for standard input)');
+export async function readBody(file: string): Promise<Record<string, unknown>> {
   const text = await (file === '-' ? standardInput() : readFile(file, 'utf8')).catch((error: Error) => {
-    throw new ClientUsageError(`failed to read ${file}: ${error.message}`);
+    throw new UsageError(`failed to read ${file}: ${error.message}`);
   });
   const { parseDocument } = await import('yaml');
   // Every JSON text is valid YAML.
   const document = parseDocument(text, { prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new ClientUsageError(`failed to read ${file}: neither JSON nor YAML (${error.code})`);
+    throw new UsageError(`failed to read ${file}: neither JSON nor YAML (${error.code})`);
   const value = plain(document, file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ClientUsageError(`failed to read ${file}: it does not contain an object`);
+    throw new UsageError(`failed to read ${file}: it does not contain an object`);
   return value as Record<string, unknown>;
 }

@@ -2,14 +2,27 @@ import type { FieldErrors } from './api.gen.ts';
 
 /** Errors of API calls, with messages for people. */
 
+const NEXT_STEPS: ReadonlyMap<number | null, string> = new Map([
+  [null, 'check the URL with berth whoami'],
+  [401, 'berth login stores another key, and BERTH_API_KEY takes precedence'],
+  [403, 'berth whoami shows the key that was used'],
+]);
+
+function nextStepOf(status: number | null): string | null {
+  return NEXT_STEPS.get(status) ?? null;
+}
+
 /**
  * The API rejected the call, failed or could not be reached. The message gives the field and the cause, line by line.
  */
 export class ApiProblem extends Error {
   /** null: no response. */
   readonly status: number | null;
-  constructor(status: number | null, message: string) {
+  /** The next step for the user. null: the message says enough. */
+  readonly next: string | null;
+  constructor(status: number | null, message: string, next: string | null = nextStepOf(status)) {
     super(message);
+    this.next = next;
     this.name = 'ApiProblem';
     this.status = status;
   }

@@ -4,7 +4,7 @@ import createFetchClient, {
   type MaybeOptionalInit,
   type MethodResponse,
 } from 'openapi-fetch';
-import type { operations, paths } from './api.gen.ts';
+import type { paths } from './api.gen.ts';
 import { ApiProblem, problemOf } from './call-problem.ts';
 import { sendPatiently } from './send.ts';
 
@@ -21,7 +21,7 @@ export interface ClientOptions {
 }
 
 type Api = FetchClient<paths>;
-type Method = 'get' | 'post' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** Options of a call: `params.path`, `params.query`, `params.header`, `body`, and `signal`, which also aborts the retries. */
 type Options<M extends Method, Path extends ClientPathsWithMethod<Api, M>> = MaybeOptionalInit<
@@ -38,6 +38,7 @@ type Call<M extends Method> = <Path extends ClientPathsWithMethod<Api, M>>(
 export interface Client {
   readonly GET: Call<'get'>;
   readonly POST: Call<'post'>;
+  readonly PUT: Call<'put'>;
   readonly PATCH: Call<'patch'>;
   readonly DELETE: Call<'delete'>;
   /**
@@ -57,14 +58,18 @@ export type InputOf<M extends Method, Path extends ClientPathsWithMethod<Api, M>
   Options<M, Path> extends { body?: infer Body } ? Body : never;
 
 /** The query parameters of an operation. */
-export type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
-
-/** The body of the response of an operation that responds with 200. */
-export type AnswerOf<Name extends keyof operations> = operations[Name]['responses'] extends {
-  200: { content: { 'application/json': infer Body } };
+export type QueryOf<M extends Method, Path extends keyof paths> = paths[Path][M] extends {
+  parameters: { query?: infer Query };
 }
-  ? Body
+  ? NonNullable<Query>
   : never;
+
+/** The body of the response of an operation. */
+export type Answer<M extends Method, Path extends ClientPathsWithMethod<Api, M>> = MethodResponse<
+  Api,
+  M,
+  Path
+>;
 
 const notThisApi = (origin: string, status: string) =>
   new ApiProblem(null, `${status}the server at ${origin} is not this API (the response is not JSON)`);
@@ -139,6 +144,7 @@ export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions):
   return {
     GET: method('get'),
     POST: method('post'),
+    PUT: method('put'),
     PATCH: method('patch'),
     DELETE: method('delete'),
     async *lines(path, options) {

@@ -1,15 +1,19 @@
+import { type Format, rendered, type View } from '../command/output.ts';
 import type { Client } from './client.ts';
 
-/** The context of every client command. */
+/** What every command that calls the API gets. */
 
-export const FORMATS = ['table', 'json', 'yaml'] as const;
-export type Format = (typeof FORMATS)[number];
+/** Options of all these commands. */
+export interface CallOptions {
+  /** undefined: the command has no result. */
+  readonly output?: Format;
+  readonly url?: string;
+  readonly context?: string;
+}
 
 export interface Context {
   readonly client: Client;
   readonly format: Format;
-  /** Continue with new lines, for logs. */
-  readonly follow?: boolean;
   /** Writes a line to standard output. */
   print(text: string): void;
   /** Writes progress to standard error. */
@@ -18,12 +22,12 @@ export interface Context {
   readonly stopped: AbortSignal;
 }
 
-/** The command line is wrong. */
-export class ClientUsageError extends Error {}
+/** Secrets are masked for people, and complete in formats for programs. */
+export const isMasked = ({ format }: Pick<Context, 'format'>): boolean =>
+  format === 'table' || format === 'name';
 
-/** Prints a value in the requested format. `asTable` renders the value for people. */
-export async function show(context: Context, value: unknown, asTable: () => string): Promise<void> {
-  if (context.format === 'table') context.print(asTable());
-  else if (context.format === 'json') context.print(JSON.stringify(value, null, 2));
-  else context.print((await import('yaml')).stringify(value).trimEnd());
+/** Prints a value in the requested format. */
+export async function show(context: Context, value: unknown, view: View): Promise<void> {
+  const text = await rendered(context.format, value, view);
+  if (text !== '' || context.format === 'table') context.print(text);
 }

@@ -1,12 +1,13 @@
 import type { Deployment } from './api.gen.ts';
 import { ApiProblem } from './call-problem.ts';
-import type { AnswerOf, Client } from './client.ts';
+import type { Answer, Client } from './client.ts';
+import { quoted } from './table.ts';
 
 /** Finds deployments and revisions by name, id or number. */
 
-export type Revision = AnswerOf<'getRevision'>;
+export type Revision = Answer<'get', '/v2/deployments/{deployment_id}/revisions/{revision_id}'>;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
 
 async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {
@@ -52,7 +53,8 @@ export async function lookUpDeployment(client: Client, word: string, mask: boole
       `"${word}" is the id of the deployment "${identified.name}" and the name of another, ${named.id}: use the name of the first, or the id of the second`,
     );
   const found = identified ?? named;
-  if (found === null) throw new ApiProblem(404, `404: there is no deployment "${word}"`);
+  if (found === null)
+    throw new ApiProblem(404, `404: there is no deployment "${word}"`, 'berth deployments list');
   return found;
 }
 
@@ -80,9 +82,17 @@ export async function findRevisionId(
   if (word !== undefined && UUID.test(word)) return word;
   if (word === undefined) {
     if (deployment.latest_revision_id !== null) return deployment.latest_revision_id;
-    throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision yet`);
+    throw new ApiProblem(
+      404,
+      `404: the deployment "${deployment.name}" has no revision yet`,
+      `berth revisions list ${quoted(deployment.name)}`,
+    );
   }
   for await (const revision of revisionsOf(client, deployment.id))
     if (String(revision.number) === word) return revision.id;
-  throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision ${word}`);
+  throw new ApiProblem(
+    404,
+    `404: the deployment "${deployment.name}" has no revision ${word}`,
+    `berth revisions list ${quoted(deployment.name)}`,
+  );
 }

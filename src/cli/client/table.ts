@@ -13,6 +13,11 @@ export function cell(value: string | number | boolean | null | undefined): strin
   return text === '' ? NOTHING : text;
 }
 
+/** A word for a POSIX shell. */
+export function quoted(word: string): string {
+  return /^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
 /** A table with a header and aligned columns. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];

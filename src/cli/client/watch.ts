@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deployment } from './api.gen.ts';
 import { ApiProblem, isPassing } from './call-problem.ts';
-import type { AnswerOf, Client } from './client.ts';
+import type { Answer, Client } from './client.ts';
 import type { Context } from './context.ts';
+import type { End } from './exit-codes.ts';
 import { findRevisionId, type Revision } from './lookup.ts';
 import { cell } from './table.ts';
 
@@ -21,7 +22,7 @@ const FAILED: ReadonlySet<Revision['status']> = new Set([
 
 /** Result of a watch: reached, failed or unknown. */
 export interface Outcome {
-  readonly end: 'reached' | 'failed' | 'unknown';
+  readonly end: End;
   readonly message: string;
 }
 
@@ -70,7 +71,7 @@ function waitsFor({ conditions }: Deployment): string {
   return waiting === undefined ? '' : `${waiting.reason}: ${waiting.message}`;
 }
 
-type Explanation = AnswerOf<'explainRevision'>;
+type Explanation = Answer<'get', '/v2/deployments/{deployment_id}/revisions/{revision_id}/explain'>;
 
 /** The most specific known cause of the failure: component, pod, container, exit code and message. */
 function source({ causes = [] }: Partial<Explanation>): string {

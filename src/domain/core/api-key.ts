@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { nameSchema } from './name.ts';
 
-/** Rules of API keys, for the API and `berth keys create`. */
+export { SCOPES, type Scope } from './scopes.ts';
 
-/** Scopes of a key. */
-export const SCOPES = [
-  'deployments:read',
-  'deployments:write',
-  'secrets:read',
-  'listeners:run',
-  'admin',
-] as const;
-export type Scope = (typeof SCOPES)[number];
+/** Rules of API keys, for the API and `berth keys create`. */
 
 export const apiKeyNameSchema = nameSchema.describe('Purpose of the key.');
 

@@ -87,7 +87,7 @@ const revisionConfigShape = {
 };
 
 /** repo_commit_sha, which only the server sets. Clients can send null. */
-const createRevisionConfigSchema = z
+export const createRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
     repo_commit_sha: z
@@ -97,7 +97,7 @@ const createRevisionConfigSchema = z
   })
   .describe('Configuration whose change creates a new revision.');
 
-const patchRevisionConfigSchema = z
+export const patchRevisionConfigSchema = z
   .strictObject({
     ...revisionConfigShape,
     repo_commit_sha: z
@@ -136,18 +136,19 @@ const secretValueSchema = z
   .refine((value) => !value.includes('\u0000'), 'must not contain NUL')
   .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
+/** A secret of both bodies. */
+export const secretBodySchema = z
+  .strictObject({
+    name: secretNameSchema.describe('Name of the environment variable.'),
+    value: secretValueSchema.describe(
+      'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
+    ),
+  })
+  .describe('An environment variable of the app container.');
+
 /** The complete list of secrets. */
 export const secretsBodySchema = z
-  .array(
-    z
-      .strictObject({
-        name: secretNameSchema.describe('Name of the environment variable.'),
-        value: secretValueSchema.describe(
-          'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
-        ),
-      })
-      .describe('An environment variable of the app container.'),
-  )
+  .array(secretBodySchema)
   .max(MAX_SECRETS)
   .superRefine((secrets, ctx) => rejectDuplicates(secrets, (secret) => secret.name, 'name', ctx))
   .superRefine((secrets, ctx) => {

@@ -1,7 +1,7 @@
-/** What the benches of the API send. */
+/** Requests that the benches of the API send. */
 import { NAME } from '../load/load.ts';
 
-/** A deployment as users have them: sizes, a custom URL's worth of variables, two secrets. */
+/** A typical deployment, with sizes, an annotation and two secrets. */
 export const DEPLOYMENT = {
   name: NAME,
   source: 'external_image',
@@ -22,11 +22,12 @@ export const DEPLOYMENT = {
   ],
 };
 
+/** The body of a POST. `NAME` in it stands for the name. */
 export const DEPLOYMENT_JSON = JSON.stringify(DEPLOYMENT);
 
 export const PATH = '/v2/deployments';
 
-/** One call, outside of any measure. @throws Error unless it is answered with 2xx */
+/** Makes one call that is not measured. @throws Error unless the status is 2xx */
 export async function call<T>(
   base: string,
   apiKey: string,
@@ -47,6 +48,7 @@ export async function call<T>(
   return JSON.parse(text) as T;
 }
 
+/** Creates a deployment. */
 export const create = (base: string, apiKey: string, name: string) =>
   call<{ id: string } & Record<string, unknown>>(
     base,

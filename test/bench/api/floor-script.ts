@@ -1,32 +1,33 @@
-/** What Berth sent to PostgreSQL for a request, as a script that a floor can play for any other request. Pure. */
+/** The statements that Berth sends to PostgreSQL for a request, as a script that a floor can run for other requests. Pure. */
 import type { SentStatement, SentValue } from './statement-recorder.ts';
 
 /** A value of a statement in a script. */
 export type ScriptValue =
-  /** The same in each request. */
+  /** Equal in every request. */
   | { readonly kind: 'constant'; readonly value: string | null }
   | { readonly kind: 'bytes'; readonly base64: string }
-  /** The id of the request's path. */
+  /** The id in the path of the request. */
   | { readonly kind: 'path id' }
-  /** An id that is new in each request: the same number, the same id. */
+  /** An id that is new in each request. Equal numbers stand for equal ids. */
   | { readonly kind: 'new id'; readonly number: number }
-  /** A text with the request's name in it, where `{{name}}` stands. */
+  /** A text in which `{{name}}` stands for the name in the request. */
   | { readonly kind: 'named'; readonly text: string };
 
+/** One statement of a script. */
 export interface ScriptStatement {
   readonly text: string;
-  /** null: a simple query. */
+  /** null for a simple query. */
   readonly values: readonly ScriptValue[] | null;
   readonly named: boolean;
 }
 
 export type Script = readonly ScriptStatement[];
 
-/** One request, with what was sent for it. */
+/** One request, and the statements that were sent for it. */
 export interface RecordedRequest {
-  /** The name in its body; null: it has none. */
+  /** The name in the body. null if the body has no name. */
   readonly name: string | null;
-  /** The id in its path; null: it has none. */
+  /** The id in the path. null if the path has no id. */
   readonly pathId: string | null;
   readonly statements: readonly SentStatement[];
 }
@@ -34,11 +35,11 @@ export interface RecordedRequest {
 const PLACE = '{{name}}';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What two requests have to have in common. */
+/** A text that is equal if two requests led to the same statements, regardless of their values. */
 export const shapeOf = (statements: readonly SentStatement[]) =>
   JSON.stringify(statements.map(({ text, values, named }) => [text, values?.length ?? null, named]));
 
-/** The requests whose statements most of them have: what the server does beside requests stands out. */
+/** The largest group of requests with the same statements. The others contain background work of the server. */
 export function mostCommon(requests: readonly RecordedRequest[]): RecordedRequest[] {
   const groups = Object.values(Object.groupBy(requests, ({ statements }) => shapeOf(statements)));
   return groups.reduce<RecordedRequest[]>(
@@ -51,8 +52,8 @@ const same = (a: SentValue, b: SentValue) =>
   Buffer.isBuffer(a) ? Buffer.isBuffer(b) && a.equals(b) : a === b;
 
 /**
- * The script of two requests that differ in nothing but name, ids and what is random.
- * @throws Error that names a value that differs for no known reason
+ * The script of two requests that differ only in name, ids and random values.
+ * @throws Error with the statement, if another value differs
  */
 export function toScript(first: RecordedRequest, second: RecordedRequest): Script {
   const ids = new Map<string, number>();
@@ -68,10 +69,10 @@ export function toScript(first: RecordedRequest, second: RecordedRequest): Scrip
     if (UUID.test(value)) return { kind: 'new id', number: numberOf(value) };
     if (first.name !== null && value.includes(first.name))
       return { kind: 'named', text: value.replaceAll(first.name, PLACE) };
-    throw new Error(`failed to make a floor: nothing explains a value of ${where}`);
+    throw new Error(`failed to make a floor: unexpected value in ${where}`);
   };
   if (shapeOf(first.statements) !== shapeOf(second.statements))
-    throw new Error('failed to make a floor: two requests alike led to different statements');
+    throw new Error('failed to make a floor: two similar requests led to different statements');
   return first.statements.map(({ text, values, named }, at) => ({
     text,
     named,
@@ -82,7 +83,7 @@ export function toScript(first: RecordedRequest, second: RecordedRequest): Scrip
   }));
 }
 
-/** Values for one request. @param newId makes ids */
+/** The values of a statement for one request. @param newId generates ids */
 export function valuesFor(
   statement: ScriptStatement,
   request: { readonly name: string | null; readonly pathId: string | null },

@@ -1,7 +1,7 @@
 /**
- * The floor of the API's benches: fastify and pg, and nothing else. It plays the script of Berth's own statements for
- * each request, and answers as many bytes as Berth does, of the same shape, with what the database said. It runs with the
- * options of V8 that the chart sets for the API, and keeps idle connections as Berth does.
+ * The floor of the benches of the API: only fastify and pg. For each request, it runs the same statements as Berth, and
+ * responds with as many bytes of the same form, from the rows that it read. It uses the V8 options that the chart sets for
+ * the API, and keeps idle connections as Berth does.
  *
  *   node floor-server.ts SETTINGS_FILE
  */
@@ -16,15 +16,15 @@ export interface FloorRoute {
   readonly url: string;
   readonly status: number;
   readonly script: Script;
-  /** A deployment as Berth answers it: what does not come from the row stays as it is. */
+  /** A deployment as Berth returns it. Members that are not columns of the row are constant. */
   readonly answer: Readonly<Record<string, unknown>>;
-  /** Answers a list of the rows. */
+  /** Whether the response is a list of the rows. */
   readonly list: boolean;
 }
 
 export interface FloorSettings {
   readonly databaseUrl: string;
-  /** What row-level security lets through in each connection, as Berth's own remember it from one read to the next. */
+  /** The tenant that row-level security allows in each connection. Berth's connections remember it between reads, too. */
   readonly tenantId: string;
   readonly poolSize: number;
   readonly routes: readonly FloorRoute[];
@@ -32,7 +32,7 @@ export interface FloorSettings {
 
 type Row = Record<string, unknown>;
 
-/** Members of the answer that are columns of the row. */
+/** Members of the response that are columns of the row. */
 const COLUMNS = [
   'id',
   'tenant_id',
@@ -49,17 +49,17 @@ const COLUMNS = [
   'tracing_project_id',
 ];
 
-/** The name of a column in the row: that of the store's schema, or of the database in earlier versions. */
+/** The name of a column in the row. Earlier versions return the name in the database. */
 const inRow = (column: string) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-const PLACES = COLUMNS.map((column) => [column, inRow(column)] as const);
+const MEMBERS = COLUMNS.map((column) => [column, inRow(column)] as const);
 
 function answerOf(template: FloorRoute['answer'], row: Row): Row {
   const answer: Row = { ...template };
-  for (const [column, place] of PLACES) answer[column] = row[place in row ? place : column];
+  for (const [column, member] of MEMBERS) answer[column] = row[member in row ? member : column];
   return answer;
 }
 
-/** Names of prepared statements, by text, as Berth gives them. */
+/** Names of prepared statements, by their text. */
 const names = new Map<string, string>();
 function nameOf({ text, named }: ScriptStatement): string | undefined {
   if (!named) return undefined;
@@ -68,8 +68,8 @@ function nameOf({ text, named }: ScriptStatement): string | undefined {
   return name;
 }
 
-/** Runs the script on one connection, one statement after the other; the rows of the last that is no COMMIT. */
-async function play(
+/** Runs the script on one connection. Returns the rows of the last statement, except COMMIT. */
+async function runScript(
   pool: pg.Pool,
   script: Script,
   request: { name: string | null; pathId: string | null },
@@ -111,7 +111,7 @@ for (const { method, url, status, script, answer, list } of settings.routes) {
     method,
     url,
     handler: async (request, reply) => {
-      const rows = await play(pool, script, {
+      const rows = await runScript(pool, script, {
         name: request.body?.name ?? null,
         pathId: request.params.id ?? null,
       });

@@ -1,4 +1,4 @@
-/** Makes the floor of a request from what Berth itself sends for it, and starts it. */
+/** Creates the floor of a request from the statements that Berth sends for it, and starts it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,18 +20,18 @@ import { type ApiProcess, type BenchHub, POOL_SIZE } from './hub.ts';
 import { recordStatements, type StatementRecorder } from './statement-recorder.ts';
 
 const SERVER = fileURLToPath(new URL('floor-server.ts', import.meta.url));
-/** Requests that are recorded; what else the server does in between must not be in most of them. */
+/** Number of recorded requests. Background statements of the server may occur in less than half of them. */
 const RECORDED = 7;
 
-/** A request whose statements are of interest. */
+/** A request whose statements are recorded. */
 export interface ProbedRequest {
   readonly name: string | null;
   readonly pathId: string | null;
-  /** Sends it. */
+  /** Sends the request. */
   send(): Promise<unknown>;
 }
 
-/** Sends requests one by one and notes the statements of each; the first one only warms up. */
+/** Sends requests one after the other, and records the statements of each. The first request is for warm-up only. */
 export async function recordRequests(
   recorder: StatementRecorder,
   request: (index: number) => ProbedRequest,
@@ -47,7 +47,7 @@ export async function recordRequests(
   return mostCommon(recorded);
 }
 
-/** Berth's statements for a request, from a process of its own with one connection. */
+/** Berth's statements for a request, from a separate process with one connection. */
 export async function scriptOf(
   hub: BenchHub,
   request: (api: ApiProcess, index: number) => ProbedRequest,
@@ -65,7 +65,7 @@ export async function scriptOf(
   }
 }
 
-/** Starts the floor; it ends with the hub's folder. It makes a profile if Berth does, so that the two can be held against each other. */
+/** Starts the floor, which stops with the hub. If Berth is profiled, the floor is profiled too, for a comparison. */
 export async function startFloor(
   context: Pick<BenchContext, 'profiles'>,
   { stateDir, databaseUrl, ...database }: Pick<BenchHub, 'stateDir' | 'databaseUrl' | 'tenantId'>,
@@ -88,12 +88,12 @@ export async function startFloor(
   return { url, pid, stop: () => stopProcess(stateDir, name) };
 }
 
-/** How far the floor's answer may differ from Berth's in size: names and times are of different lengths. */
+/** Maximum difference in the size of the responses, as a share. Names and times differ in length. */
 const SIZE_TOLERANCE = 0.02;
 
-/** @throws Error when the two do not send about as many bytes */
+/** @throws Error if the sizes of the responses differ too much */
 export async function checkSizes(ours: Promise<unknown>, floor: Promise<unknown>): Promise<void> {
   const [own, other] = (await Promise.all([ours, floor])).map((answer) => JSON.stringify(answer).length);
   if (own === undefined || other === undefined || Math.abs(own - other) > own * SIZE_TOLERANCE)
-    throw new Error(`failed to make a floor: it answers ${other} characters, Berth ${own}`);
+    throw new Error(`failed to make a floor: its response has ${other} characters, that of Berth ${own}`);
 }

@@ -1,7 +1,7 @@
 import { getBench } from './read-bench.ts';
 
 const READ = 1000;
-/** Long enough that what the compiler does for a young process is a small part. */
+/** Large enough, so that the compilation of hot code is a small part. */
 const REQUESTS = 40_000;
 
 export const bench = getBench({

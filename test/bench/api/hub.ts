@@ -1,4 +1,4 @@
-/** Berth's API in a process of its own, on a database of its own, for a bench. */
+/** Berth's API in a separate process with its own database, for a bench. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ import { runningPid, startWatchdog } from '../../cluster/processes.ts';
 import { startBerth } from '../../installation/berth-process.ts';
 import type { BenchContext } from '../bench.ts';
 import { profiled } from '../profiles.ts';
-import { COUNTING, tellingAtEnd } from '../statements.ts';
+import { COUNTING, withStatementReport } from '../statements.ts';
 
-/** Connections to PostgreSQL of each API process, and of the floor: Berth's own default. */
+/** Number of PostgreSQL connections of each API process and of the floor. It is Berth's default. */
 export const POOL_SIZE = 10;
 
 export interface ApiProcess {
@@ -22,27 +22,28 @@ export interface ApiProcess {
   stop(): Promise<void>;
 }
 
+/** An API for a bench, and its database. */
 export interface BenchHub {
-  /** Folder of the checkout whose Berth runs. */
+  /** Folder of the measured checkout. */
   readonly root: string;
   readonly databaseUrl: string;
   /** Key of the tenant with all scopes. */
   readonly apiKey: string;
-  /** The tenant of the key; it is made by the first process that starts. */
+  /** The tenant of the key. The first process creates it. */
   tenantId(): Promise<string>;
-  /** Folder of settings, pids and logs; a watchdog ends what is left in it. */
+  /** Folder of settings, pids and logs. A watchdog stops processes that are left. */
   readonly stateDir: string;
-  /** What secrets are sealed with. */
+  /** The key that encrypts secrets. */
   readonly encryptionKey: { readonly id: string; readonly key: Buffer };
-  /** Runs a statement on behalf of the platform. */
+  /** Runs a statement with access to all tenants. */
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Starts a process of the API; with another way to the database, or other settings. */
+  /** Starts an API process. @param more settings that replace the default ones */
   startApi(name: string, more?: Readonly<Record<string, string>>): Promise<ApiProcess>;
-  /** Ends what runs, and drops the database. */
+  /** Stops all processes, and drops the database. */
   stop(): Promise<void>;
 }
 
-/** The PostgreSQL of the run. */
+/** The PostgreSQL of the run, which all benches share. */
 export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
   context.shared('postgres', async () => {
     context.log('starting PostgreSQL');
@@ -50,15 +51,15 @@ export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
     const databaseUrl = process.env['DATABASE_URL'];
     const counts = profiles !== null && !databaseUrl;
     const postgres = await startPostgres({ databaseUrl, settings: counts ? COUNTING : {}, log });
-    return counts ? tellingAtEnd(postgres, log) : postgres;
+    return counts ? withStatementReport(postgres, log) : postgres;
   });
 
-/** Of the checkout that is measured. */
+/** The migrations of the measured checkout. */
 type Migrations = Pick<typeof import('../../../src/hub/store/core/migrate.ts'), 'migrate'>;
 
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Makes a migrated database; no process runs yet. */
+/** Creates a migrated database. No process runs yet. */
 export async function prepareHub(context: BenchContext): Promise<BenchHub> {
   const postgres = await postgresOf(context);
   const database = await ordinaryDatabase(postgres, `bench_${randomBytes(6).toString('hex')}`);
@@ -74,7 +75,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     BERTH_DATABASE_POOL: String(POOL_SIZE),
     BERTH_ENCRYPTION_KEYS: `${encryptionKey.id}:${encryptionKey.key.toString('base64')}`,
     BERTH_BOOTSTRAP_API_KEY: apiKey,
-    // One that nobody reaches: what it takes to ask is part of a request.
+    // A limit that is never reached, so that the cost of the check is measured.
     BERTH_RATE_LIMIT: '999999:999999',
   };
   const client = new pg.Client({ connectionString: database.url });
@@ -83,7 +84,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     await Promise.all(processes.map((each) => each.stop()));
     await client.end().catch(() => undefined);
     await database.drop();
-    // The watchdog ends what may be left, and removes the folder.
+    // The watchdog stops processes that are left, and removes the folder.
     watchdog.release();
   };
   try {

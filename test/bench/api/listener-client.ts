@@ -1,4 +1,4 @@
-/** The lease of a listener, which tells the hub how its cluster renders. */
+/** The lease of a listener. With it, the listener reports how its cluster renders. */
 import { loadConfig } from '../../../src/config/index.ts';
 import { call } from './bodies.ts';
 
@@ -8,7 +8,7 @@ interface LeaseOptions {
   readonly id: string;
 }
 
-/** As an operator with Berth's defaults has it. */
+/** The rendering of an operator with the default settings. */
 const RENDERING = { ...loadConfig({}).rendering, kubernetesVersion: '1.36' };
 
 /** Takes the lease. */

@@ -1,16 +1,16 @@
-/** One round of requests against one server, with what they cost it. */
+/** One round of requests to one server, and what they cost the server. */
 import type { Measure, Sample } from '../bench.ts';
 import type { Load, LoadJob } from '../load/load.ts';
 import { processUsage } from '../process-usage.ts';
 import type { Goal } from '../statistics.ts';
 import type { ApiProcess } from './hub.ts';
 
-/** Requests under way at any time. */
+/** Number of requests in progress at any time. */
 export const CONNECTIONS = 16;
 
 const MS = 1000;
 
-/** What each round of requests yields. @param share of the floor's rate that is the goal */
+/** Measures of each round. @param share goal for the rate, as a share of the floor's rate; null: no goal */
 export function requestMeasures(share: number | null): Measure[] {
   const goal: Goal | null = share === null ? null : { of: 'ratio', is: 'at least', limit: share };
   return [
@@ -26,7 +26,7 @@ type Job = Pick<LoadJob, 'method' | 'paths' | 'headers' | 'body' | 'requests' | 
 
 let rounds = 0;
 
-/** Runs a round and looks at the server before and after it. */
+/** Runs a round, and measures the server before and after it. */
 export async function requestRound(load: Load, server: ApiProcess, job: Job): Promise<Sample> {
   rounds += 1;
   const before = processUsage(server.pid);

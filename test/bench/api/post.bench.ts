@@ -7,14 +7,14 @@ import { takeLease } from './listener-client.ts';
 import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { withHub } from './sides.ts';
 
-/** Long enough that what the compiler does for a young process is a small part. */
+/** Large enough, so that the compilation of hot code is a small part. */
 const REQUESTS = 3000;
 
-/** As where a listener is: its row, which each creation reads, tells how its cluster renders. */
-const toldOfItsCluster = ({ url }: ApiProcess, { apiKey }: BenchHub) =>
+/** Reports the rendering of the cluster, because each creation reads the row of the listener. */
+const reportRendering = ({ url }: ApiProcess, { apiKey }: BenchHub) =>
   takeLease({ url, apiKey, id: PLATFORM_LISTENER_ID });
 
-/** The floor has a database of its own: what it writes is no work for Berth. */
+/** The floor has a separate database, so that its writes are no work for Berth. */
 export const bench: Bench = {
   name: 'api-post',
   what: `POST /v2/deployments over ${CONNECTIONS} connections: an external image with sizes and two secrets.`,
@@ -29,24 +29,24 @@ export const bench: Bench = {
     withHub(context, async (hub, load, stack) => {
       const requests = context.n ?? REQUESTS;
       const api = await hub.startApi('api');
-      await toldOfItsCluster(api, hub);
+      await reportRendering(api, hub);
       const job = { method: 'POST', paths: [PATH], body: DEPLOYMENT_JSON, requests, expected: 201 } as const;
       const ours = () => requestRound(load, api, { ...job, headers: { 'x-api-key': hub.apiKey } });
       if (context.side !== undefined) return { ours, notes: () => [`${requests} requests a round.`] };
-      const beside = await prepareHub(context);
-      stack.defer(() => beside.stop());
-      // Recorded there, so that its ids are those of the database that the floor writes to.
-      const script = await scriptOf(beside, (recorded, index) => ({
+      const floorHub = await prepareHub(context);
+      stack.defer(() => floorHub.stop());
+      // Recorded there, so that its ids exist in the database to which the floor writes.
+      const script = await scriptOf(floorHub, (recorded, index) => ({
         name: `probe-${index}-deployment`,
         pathId: null,
         send: async () => {
-          // With the first one, which only warms up.
-          if (index === 0) await toldOfItsCluster(recorded, beside);
-          return create(recorded.url, beside.apiKey, `probe-${index}-deployment`);
+          // Before the first request, which is for warm-up only.
+          if (index === 0) await reportRendering(recorded, floorHub);
+          return create(recorded.url, floorHub.apiKey, `probe-${index}-deployment`);
         },
       }));
       const answer = await create(api.url, hub.apiKey, 'template');
-      const floor = await startFloor(context, beside, [
+      const floor = await startFloor(context, floorHub, [
         { method: 'POST', url: PATH, status: 201, script, answer, list: false },
       ]);
       stack.defer(() => floor.stop());

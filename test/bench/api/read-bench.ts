@@ -1,4 +1,4 @@
-/** What the benches of GET and LIST have in common: rows that are there, and two servers that read them. */
+/** Common parts of the benches of GET and LIST: existing rows, and two servers that read them. */
 import type { Bench, BenchContext, Sides } from '../bench.ts';
 import { call, create, PATH } from './bodies.ts';
 import { checkSizes, scriptOf, startFloor } from './floor.ts';
@@ -7,7 +7,7 @@ import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { seedDeployments } from './seed.ts';
 import { withHub } from './sides.ts';
 
-/** One thing to read. The floor has `id` in its path in any case, and puts it where Berth's statement has it. */
+/** One URL to read. The path of the floor always contains `id`, which is a value of Berth's statement. */
 interface Target {
   readonly path: string;
   readonly floorPath: string;
@@ -17,11 +17,11 @@ interface Target {
 interface Reads {
   /** Deployments in the tenant. */
   readonly rows: number;
-  /** Requests a round. */
+  /** Number of requests in a round. */
   readonly requests: number;
-  /** What is read, in turn, given the ids of all deployments. */
+  /** The URLs to read in turn. @param ids ids of all deployments */
   targets(ids: readonly string[]): Target[];
-  /** The floor's route. */
+  /** The route of the floor. */
   readonly route: string;
   readonly list: boolean;
 }
@@ -30,13 +30,13 @@ type Row = { readonly id: string };
 type Answer = Row | { readonly resources: readonly Row[] };
 const idsOf = (answer: Answer) => ('resources' in answer ? answer.resources : [answer]).map(({ id }) => id);
 
-/** @throws Error when the floor does not answer the rows that Berth answers */
+/** @throws Error if floor and Berth return different rows */
 export function checkRows(ours: Answer, floor: Answer): void {
   const [own, other] = [idsOf(ours), idsOf(floor)];
   const at = own.findIndex((id, index) => id !== other[index]);
   if (at >= 0 || own.length !== other.length)
     throw new Error(
-      `failed to make a floor: it reads other rows, ${other.length} of them, Berth ${own.length}; row ${at} differs`,
+      `failed to make a floor: it returns ${other.length} rows and Berth ${own.length}; row ${at} differs`,
     );
 }
 
@@ -48,12 +48,13 @@ const startReads = (context: BenchContext, reads: Reads): Promise<Sides> =>
     const ids = await seedDeployments(hub, id, reads.rows);
     const targets = reads.targets(ids);
     const [first] = targets;
-    if (first === undefined) throw new Error('failed to start a bench of reads: there is nothing to read');
+    if (first === undefined)
+      throw new Error('failed to start a bench of reads: there are no deployments to read');
     const read = ({ url }: ApiProcess, path: string) => call<Answer>(url, hub.apiKey, 'GET', path);
     const job = { method: 'GET', body: null, requests: reads.requests, expected: 200 } as const;
     const paths = targets.map(({ path }) => path);
     const ours = () => requestRound(load, api, { ...job, paths, headers: { 'x-api-key': hub.apiKey } });
-    const note = `${reads.requests} requests a round, ${reads.rows} deployments in the tenant, of one age, status and revision, each with two secrets that are answered in plain`;
+    const note = `${reads.requests} requests a round, ${reads.rows} deployments in the tenant, of the same age, status and revision, each with two secrets that the response contains`;
     if (context.side !== undefined) return { ours, notes: () => [`${note}.`] };
     const script = await scriptOf(hub, (recorded, index) => {
       const target = targets[index % targets.length] ?? first;
@@ -79,26 +80,26 @@ const startReads = (context: BenchContext, reads: Reads): Promise<Sides> =>
     };
   });
 
-/** A bench of reads. @param reads what it reads, by its number */
+/** A bench of reads. @param reads what it reads, for a value of n */
 function readBench(bench: Omit<Bench, 'start'>, reads: (n: number) => Reads): Bench {
   return { ...bench, start: (context) => startReads(context, reads(context.n ?? bench.n)) };
 }
 
-/** What the benches of reads are held against. */
+/** Description of the floor of reads. */
 const READ_FLOOR =
   'fastify and pg send the same statements as Berth, over as many connections as Berth has for all tenants, and respond with as many bytes. No key, no schema, no decryption.';
 
-/** Deployments of the tenant, where single ones are read. */
+/** Number of deployments of the tenant, for single reads. */
 export const ROWS = 10_000;
 
 type Named = Pick<Bench, 'name' | 'what'>;
 
 interface SingleReads extends Pick<Bench, 'n' | 'goalsFrom'> {
-  /** How many of the deployments are read, in turn. */
+  /** How many of the deployments are read in turn. */
   readonly read: number;
 }
 
-/** A bench of single deployments; it counts requests. */
+/** A bench that reads single deployments. Its n is the number of requests. */
 export function getBench({ what, read, ...bench }: Named & SingleReads): Bench {
   return readBench(
     {
@@ -120,7 +121,7 @@ export function getBench({ what, read, ...bench }: Named & SingleReads): Bench {
   );
 }
 
-/** Deployments of the tenant, where pages are read. */
+/** Number of deployments of the tenant, for reads of pages. */
 const LIST_ROWS = 100_000;
 export const PAGE_ROWS = 100;
 const LIST_QUERY = `?limit=${PAGE_ROWS}`;
@@ -130,20 +131,20 @@ function pageAfter(offset: number): Target {
   return { path, floorPath: `${PATH}/after/${offset}${LIST_QUERY}`, id: String(offset) };
 }
 
-/** The first pages of so many rows, no more than there are. */
+/** The first pages of a list with this number of rows. @param most maximum number of pages */
 export const firstPages = (most: number, rows: number): Target[] =>
   Array.from({ length: Math.min(most, Math.ceil(rows / PAGE_ROWS)) }, (_, page) =>
     pageAfter(page * PAGE_ROWS),
   );
 
 interface PageReads {
-  /** How many pages are read, in turn, from the first one on. */
+  /** How many pages are read in turn, beginning with the first. */
   readonly pages: number;
-  /** How often a round reads each. A round ends with the last page, so that the next one goes on in turn. */
+  /** How often a round reads each page. A round ends with the last page, so the next round starts with the first. */
   readonly turns: number;
 }
 
-/** A bench of pages of a list; it counts the rows of the tenant. */
+/** A bench that reads pages of a list. Its n is the number of rows of the tenant. */
 export function listBench({ name, what, pages, turns }: Named & PageReads): Bench {
   return readBench(
     {

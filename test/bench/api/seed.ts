@@ -1,4 +1,4 @@
-/** Many deployments at once, past the API: rows as it would have written them. */
+/** Creates many deployments without the API, with the rows that the API would write. */
 import { join } from 'node:path';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { DEPLOYMENT } from './bodies.ts';
@@ -6,18 +6,18 @@ import type { BenchHub } from './hub.ts';
 
 const BATCH = 5000;
 
-/** Of the checkout that is measured: it has to open what was sealed. */
+/** The functions of the measured checkout, which must decrypt the secrets. */
 type SecretBoxes = Pick<
   typeof import('../../../src/hub/store/secrets/secret-box.ts'),
   'createSecretBox' | 'sealSecrets'
 >;
 
-/** Columns that can be written: others may come with later schemas, some are computed. */
+/** Columns that can be written. Other versions may have other columns, and some columns are generated. */
 const COLUMNS = `
 SELECT column_name AS name FROM information_schema.columns
 WHERE table_schema = current_schema() AND table_name = $1 AND is_generated = 'NEVER'`;
 
-/** Copies a row with some of its columns replaced by those of `rows`. */
+/** Copies a row once for each element of `rows`, which replaces some of its columns. */
 async function copyRows(
   hub: Pick<BenchHub, 'sql'>,
   table: string,
@@ -42,15 +42,15 @@ interface Original {
   readonly source_config: { readonly resource_spec: { readonly annotations?: object } };
 }
 
-/** Of each its own: what a server keeps of equal ones is no use to it. */
+/** A configuration that differs for each deployment, so that a server gains nothing by caching equal ones. */
 function configOf({ source_config: config }: Original, name: string): object {
   const annotations = { ...config.resource_spec.annotations, 'example.com/name': name };
   return { ...config, resource_spec: { ...config.resource_spec, annotations } };
 }
 
 /**
- * Makes `count` copies of a deployment, with a configuration and secrets of their own; project and revision are shared.
- * @returns their ids, oldest first
+ * Creates `count` copies of a deployment, each with its own configuration and secrets. Project and revision are shared.
+ * @returns the ids, oldest first
  */
 export async function seedDeployments(
   hub: Pick<BenchHub, 'root' | 'encryptionKey' | 'sql'>,
@@ -66,7 +66,8 @@ export async function seedDeployments(
     'SELECT secrets_id, tenant_id, source_config FROM deployments WHERE id = $1',
     [pattern],
   );
-  if (original === undefined) throw new Error('failed to seed deployments: there is none to copy');
+  if (original === undefined)
+    throw new Error('failed to seed deployments: the deployment to copy does not exist');
   const ids: string[] = [];
   while (ids.length < count) {
     const made = Array.from({ length: Math.min(BATCH, count - ids.length) }, (_, index) => {

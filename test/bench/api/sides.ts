@@ -1,11 +1,11 @@
-/** What benches of the API have: a hub, a load; and their end, however far the start came. */
+/** Common parts of benches of the API: a hub and a load, which are stopped even if the start fails. */
 import type { BenchContext, Sides } from '../bench.ts';
 import { type Load, startLoad } from '../load/load.ts';
 import { type BenchHub, prepareHub } from './hub.ts';
 
 /**
- * Prepares a hub, and a bench's sides on it.
- * @param make what it defers on the stack ends before load and hub do
+ * Prepares a hub, and the sides of a bench with it.
+ * @param make creates the sides; what it defers on the stack is stopped before load and hub
  */
 export async function withHub(
   context: BenchContext,

@@ -1,29 +1,31 @@
-/** A proxy before PostgreSQL that notes the statements that pass through it, with their values. */
+/** A proxy in front of PostgreSQL that records statements and their values. */
 
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 import { listen } from '../../faults/proxies/client-port.ts';
 
-/** A value on its way: text as PostgreSQL reads it, bytes, or null. */
+/** A value of a statement: text, bytes, or null. */
 export type SentValue = string | Buffer | null;
 
+/** A recorded statement. */
 export interface SentStatement {
   readonly text: string;
-  /** null: a simple query, which has no values and may hold several statements. */
+  /** null for a simple query, which has no values and may contain several statements. */
   readonly values: readonly SentValue[] | null;
-  /** It has a name, so that the server parses its text once a connection. */
+  /** Whether the statement is prepared with a name, so that the server parses it once per connection. */
   readonly named: boolean;
 }
 
+/** A running proxy. */
 export interface StatementRecorder {
   /** URL of the database through the proxy. */
   readonly url: string;
-  /** Statements since the last call, in the order of their arrival. */
+  /** The statements since the last call, in order. */
   take(): SentStatement[];
   stop(): Promise<void>;
 }
 
-/** Messages of the protocol's front end, by their first byte. */
+/** Types of messages of a client. */
 const QUERY = 0x51;
 const PARSE = 0x50;
 const BIND = 0x42;
@@ -57,11 +59,11 @@ class Fields {
   }
 }
 
-/** Reads one connection's messages. */
+/** Returns a function that parses the bytes of one connection. */
 function messageReader(note: (statement: SentStatement) => void): (chunk: Buffer) => void {
   const texts = new Map<string, string>();
   let rest: Buffer = Buffer.alloc(0);
-  // The first message has no type.
+  // The startup message has no type byte.
   let started = false;
 
   const bind = (fields: Fields) => {
@@ -98,7 +100,7 @@ function messageReader(note: (statement: SentStatement) => void): (chunk: Buffer
   };
 }
 
-/** Starts the proxy on loopback. It asks for no TLS, and knows no other way to begin than a start-up message. */
+/** Starts the proxy on the loopback interface. It does not support TLS. */
 export async function recordStatements(databaseUrl: string): Promise<StatementRecorder> {
   const target = new URL(databaseUrl);
   let sent: SentStatement[] = [];

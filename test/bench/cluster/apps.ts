@@ -1,4 +1,4 @@
-/** What a bench sees of deployments in the cluster, by watches: when which object came, and how it is now. */
+/** Follows the objects of deployments by watches: when an object was seen, and its current state. */
 
 import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
@@ -11,21 +11,21 @@ import { MADE_KINDS } from '../../faults/kinds.ts';
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const SYNC_MS = 60_000;
 
-/** A deployment as the cluster has it. */
+/** The objects of one deployment in the cluster. */
 export interface SeenApp {
-  /** Of its custom resource. */
+  /** Name of the custom resource. */
   readonly name: string;
-  /** Those that are there, by kind and name. */
+  /** Existing objects, by kind and name. */
   readonly objects: ReadonlyMap<string, UntypedObject>;
 }
 
-/** @param at performance.now() of its arrival */
-export type Look = (app: SeenApp, object: UntypedObject, at: number) => void;
+/** Called for each event. @param at performance.now() when the event arrived */
+export type EventHandler = (app: SeenApp, object: UntypedObject, at: number) => void;
 
 function instanceOf(object: UntypedObject): string | undefined {
   const owner = controllerOf(object);
   if (object.kind === RESOURCES.ManagedDeployment.kind) return object.metadata.name;
-  // Those of the cluster's own controllers, such as the revisions of a StatefulSet, are not ours.
+  // Objects of Kubernetes' own controllers, such as revisions of a StatefulSet, do not count.
   if (owner !== undefined && owner.kind !== RESOURCES.ManagedDeployment.kind) return undefined;
   return object.metadata.labels?.[LABELS.instance] ?? owner?.name;
 }
@@ -33,8 +33,8 @@ function instanceOf(object: UntypedObject): string | undefined {
 export class Apps implements AsyncDisposable {
   readonly #reflectors: readonly Reflector<UntypedObject>[];
   readonly #apps = new Map<string, { name: string; objects: Map<string, UntypedObject> }>();
-  readonly #looks = new Set<Look>();
-  /** Of those that still wait for something. */
+  readonly #handlers = new Set<EventHandler>();
+  /** Timeouts of pending calls of `until`. */
   readonly #timers = new Set<NodeJS.Timeout>();
 
   private constructor(client: KubeClient, namespace: string, kinds: readonly Resource[]) {
@@ -49,7 +49,7 @@ export class Apps implements AsyncDisposable {
       });
   }
 
-  /** Watches a namespace; resolves when it is known what is there. */
+  /** Watches a namespace. Resolves when the existing objects are known. */
   static async start(client: KubeClient, namespace: string, kinds = MADE_KINDS): Promise<Apps> {
     const apps = new Apps(client, namespace, kinds);
     for (const reflector of apps.#reflectors) reflector.start();
@@ -63,7 +63,7 @@ export class Apps implements AsyncDisposable {
     return apps;
   }
 
-  /** Deployments of which something is there. */
+  /** Number of deployments with at least one object. */
   get size(): number {
     return this.#apps.size;
   }
@@ -72,14 +72,14 @@ export class Apps implements AsyncDisposable {
     return [...this.#apps.values()];
   }
 
-  /** Called with every event from now on. @returns ends it */
-  follow(look: Look): () => void {
-    this.#looks.add(look);
-    return () => this.#looks.delete(look);
+  /** Calls `handler` for every event from now on. Returns a function that ends this. */
+  follow(handler: EventHandler): () => void {
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
   }
 
   /**
-   * Resolves with the time of the first event from now on for which `check` holds.
+   * Resolves with the time of the next event for which `check` returns true.
    * @throws Error after `timeoutMs`
    */
   until(
@@ -98,13 +98,13 @@ export class Apps implements AsyncDisposable {
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
         end();
-        reject(new Error(`failed to wait for ${what}: not within ${timeoutMs / 1000} s`));
+        reject(new Error(`failed to wait for ${what}: no result within ${timeoutMs / 1000} s`));
       }, timeoutMs);
       this.#timers.add(timer);
     });
   }
 
-  /** What is still waited for never comes then: whoever stops it has failed otherwise. */
+  /** Stops the watches. Pending calls of `until` never settle. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
@@ -120,7 +120,7 @@ export class Apps implements AsyncDisposable {
     const app = this.#apps.get(name) ?? { name, objects: new Map() };
     this.#apps.set(name, app);
     app.objects.set(`${object.kind}/${object.metadata.name}`, object);
-    this.#tell(app, object);
+    this.#notify(app, object);
   }
 
   #gone(object: UntypedObject): void {
@@ -129,19 +129,20 @@ export class Apps implements AsyncDisposable {
     if (app === undefined) return;
     app.objects.delete(`${object.kind}/${object.metadata.name}`);
     if (app.objects.size === 0) this.#apps.delete(app.name);
-    this.#tell(app, object);
+    this.#notify(app, object);
   }
 
-  #tell(app: SeenApp, object: UntypedObject): void {
+  #notify(app: SeenApp, object: UntypedObject): void {
     const at = performance.now();
-    for (const look of [...this.#looks]) look(app, object, at);
+    for (const handler of [...this.#handlers]) handler(app, object, at);
   }
 }
 
+/** The custom resource of a deployment. */
 export const resourceOf = ({ name, objects }: SeenApp) =>
   objects.get(`${RESOURCES.ManagedDeployment.kind}/${name}`) as ManagedDeployment | undefined;
 
-/** What the hub wanted last is there, as the status says: it serves, or nothing of it runs where it is switched off. */
+/** Whether the status says that the latest desired state is reached: it serves, or it is switched off and nothing runs. */
 export function isSettled(app: SeenApp): boolean {
   const resource = resourceOf(app);
   const { spec, status } = resource ?? {};
@@ -153,7 +154,7 @@ export function isSettled(app: SeenApp): boolean {
   );
 }
 
-/** The Deployment of the part that answers requests. */
+/** Whether it is the Deployment that answers requests. */
 export const isApi = ({ kind, metadata }: UntypedObject) =>
   kind === RESOURCES.Deployment.kind && metadata.labels?.[LABELS.component] === 'api';
 
@@ -167,14 +168,14 @@ interface Replicas {
   };
 }
 
-/** Every pod of a Deployment or StatefulSet is of its present template, and available. */
+/** Whether every pod of a Deployment or StatefulSet has the current template and is available. */
 export function isAvailable(object: UntypedObject): boolean {
   const { spec, status } = object as UntypedObject & Replicas;
-  const wanted = spec?.replicas ?? 1;
+  const desired = spec?.replicas ?? 1;
   return (
     status?.observedGeneration === object.metadata.generation &&
-    (status?.updatedReplicas ?? 0) === wanted &&
-    (status?.replicas ?? 0) === wanted &&
-    (status?.availableReplicas ?? 0) === wanted
+    (status?.updatedReplicas ?? 0) === desired &&
+    (status?.replicas ?? 0) === desired &&
+    (status?.availableReplicas ?? 0) === desired
   );
 }

@@ -1,10 +1,10 @@
-/** What the API server was asked, by its own count and whoever asked: Berth, the bench, Kubernetes' own controllers. */
+/** Counts all requests to the API server by its own metrics, regardless of the client: Berth, the bench or Kubernetes' controllers. */
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
 import type { Measure, Sample } from '../bench.ts';
 
 const REQUESTS = 'apiserver_request_total';
 
-/** The API server's counters, by what a bench calls them, and what is to be in a line of them. */
+/** The counters of the API server, by the name of the measure, each with a label that must match. */
 const COUNTERS = {
   requests: { counter: REQUESTS, label: '' },
   'of these to ManagedDeployments': { counter: REQUESTS, label: 'resource="manageddeployments"' },
@@ -14,10 +14,10 @@ const COUNTERS = {
 
 const NAMES = Object.keys(COUNTERS) as (keyof typeof COUNTERS)[];
 
-/** What Kubernetes' processor time is for. */
+/** Measures that explain the processor time of Kubernetes. */
 export const ASKED: readonly Measure[] = NAMES.map((name) => ({ name, unit: 'a deployment' }));
 
-type Asked = Readonly<Record<keyof typeof COUNTERS, number>>;
+type Requests = Readonly<Record<keyof typeof COUNTERS, number>>;
 
 function sumOf(text: string, { counter, label }: { counter: string; label: string }): number {
   return text
@@ -26,23 +26,23 @@ function sumOf(text: string, { counter, label }: { counter: string; label: strin
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-/** All that was counted since the API server began. @param text of its `/metrics` */
-const askedIn = (text: string): Asked =>
-  Object.fromEntries(NAMES.map((name) => [name, sumOf(text, COUNTERS[name])])) as Asked;
+/** The counts since the start of the API server. @param text text of its `/metrics` */
+const countsIn = (text: string): Requests =>
+  Object.fromEntries(NAMES.map((name) => [name, sumOf(text, COUNTERS[name])])) as Requests;
 
-/** @throws Error with kubectl's message */
-async function askedOf(access: KubectlAccess): Promise<Asked> {
-  return askedIn(await kubectl(access, ['get', '--raw', '/metrics']));
+/** @throws Error with the message of kubectl */
+async function countsOf(access: KubectlAccess): Promise<Requests> {
+  return countsIn(await kubectl(access, ['get', '--raw', '/metrics']));
 }
 
-/** Runs a round of so many deployments, which takes its own time: to count takes the API server a while. */
+/** Counts the requests of a round. The round measures its own time, because reading the metrics takes a while. */
 export async function withAsked<T>(
   { access, count }: { access: KubectlAccess; count: number },
   round: () => Promise<T>,
 ): Promise<{ result: T; asked: Sample }> {
-  const before = await askedOf(access);
+  const before = await countsOf(access);
   const result = await round();
-  const after = await askedOf(access);
+  const after = await countsOf(access);
   const asked = Object.fromEntries(NAMES.map((name) => [name, (after[name] - before[name]) / count]));
   return { result, asked };
 }

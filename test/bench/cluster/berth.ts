@@ -1,4 +1,4 @@
-/** A whole Berth for a bench: API, listener and operator, each in a process of its own, in a namespace of its own. */
+/** A complete Berth for a bench: API, listener and operator in separate processes, with their own namespace. */
 import { join } from 'node:path';
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
@@ -7,7 +7,7 @@ import { type ComponentName, startOrder } from '../../cluster/layout.ts';
 import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
-import { runBerth, startBerth } from '../../installation/berth-process.ts';
+import { createTenantKey, startBerth } from '../../installation/berth-process.ts';
 import { canRunInCluster, inClusterSettings } from '../../installation/in-cluster.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
@@ -19,30 +19,32 @@ import { clusterNote, clusterOf } from './cluster.ts';
 
 export const ROLES = ['api', 'listener', 'operator'] as const;
 export type BenchRole = (typeof ROLES)[number];
-/** The roles that work in the cluster. */
+/** The roles that use the API server. */
 export type ClusterRole = Exclude<BenchRole, 'api'>;
 export const CLUSTER_ROLES: readonly ClusterRole[] = ['listener', 'operator'];
 
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Calls under way at once when many are to be made outside of any measure. */
-const SIDE_BY_SIDE = 16;
+/** Number of parallel calls that are not measured. */
+const PARALLEL_CALLS = 16;
 
+/** The parts of a response that benches use. */
 export interface Deployment {
   readonly id: string;
   readonly generation: number;
 }
 
+/** A Berth with a cluster. */
 export interface ClusterBerth {
-  /** Of the workloads. */
+  /** Namespace of the workloads. */
   readonly namespace: string;
   readonly access: KubectlAccess;
   readonly apiKey: string;
-  /** As administrator. */
+  /** Client with administrator rights. */
   readonly admin: KubeClient;
-  /** Between the roles and the API server, for those that are started behind it. */
+  /** The proxy in front of the API server, for roles that are started with it. */
   readonly proxy: KubernetesProxy;
   readonly stateDir: string;
-  /** What the reader of a result should know of the cluster. */
+  /** What a reader of the result must know about the cluster. */
   readonly note: string;
   apiUrl(): string;
   pidOf(role: BenchRole): number;
@@ -50,40 +52,40 @@ export interface ClusterBerth {
   cpuOf(role: BenchRole): number;
   /** Processor time of each component of Kubernetes since its start, in seconds. */
   cpuOfKubernetes(): ReadonlyMap<ComponentName, number>;
-  /** Processor time of PostgreSQL with all its sessions since its start, in seconds; always 0 of one that was there already. */
+  /** Processor time of PostgreSQL and its sessions since its start, in seconds. 0 for a server that the run has not started. */
   cpuOfPostgres(): number;
-  /** Starts a role. @param behindProxy its requests to the API server are noted */
+  /** Starts a role. @param behindProxy whether the proxy records its requests to the API server */
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
-  /** SIGTERM; resolves when it is gone. Its leases are given back. */
+  /** Sends SIGTERM, and resolves when the process has ended. It releases its leases. */
   end(role: BenchRole): Promise<void>;
-  /** Way and rights of a role to the API server, without the proxy. */
+  /** The kubeconfig of a role, without the proxy. */
   kubeconfigOf(role: ClusterRole): string;
-  /** A client with the rights and the settings of a role. Whoever asks closes it. */
+  /** A client with the rights and settings of a role. The caller closes it. */
   clientOf(role: ClusterRole): Promise<KubeClient>;
-  /** Key of another tenant, which is made with it. */
+  /** Creates another tenant. Returns its key. */
   otherTenant(name: string): Promise<string>;
   create(body: object, apiKey?: string): Promise<Deployment>;
-  /** Asks the API for the deletion of every deployment. */
+  /** Deletes every deployment by the API. */
   deleteAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Of processes that the settings of faults/plans/usage.ts go to. */
+/** Note for processes with the settings of faults/plans/usage.ts. */
 const COLLECTED =
-  ' Its processes have a module besides that collects all garbage when a bench asks for that, as `soak` does.';
+  ' Its processes have an additional module that collects all garbage when a bench requests this, as `soak` does.';
 
-/** @throws Error when it does not run: what it had taken of anything is not known any more */
+/** @throws Error if the process does not run, because its usage is unknown then */
 function pidIn(stateDir: string, name: BenchRole | ComponentName | 'postgres'): number {
   const pid = runningPid(stateDir, name);
   if (pid === undefined) throw new Error(`failed to find ${name}: it does not run`);
   return pid;
 }
 
-/** Runs a task of each item, some at a time. */
+/** Runs a task for each item, with limited parallelism. */
 async function eachOf<T>(
   items: readonly T[],
   task: (item: T, index: number) => Promise<unknown>,
-  atOnce = SIDE_BY_SIDE,
+  atOnce = PARALLEL_CALLS,
 ): Promise<void> {
   let next = 0;
   const worker = async () => {
@@ -93,8 +95,8 @@ async function eachOf<T>(
 }
 
 /**
- * Makes database, namespaces, rights and a tenant; no role runs yet.
- * @param settings of every role, beside those of the bench
+ * Creates database, namespaces, rights and a tenant. No role runs yet.
+ * @param settings additional settings of every role
  */
 export async function prepareClusterBerth(
   context: BenchContext,
@@ -119,7 +121,7 @@ export async function prepareClusterBerth(
   const database = new pg.Pool({ connectionString: prepared.database.adminUrl, max: 2 });
   database.on('error', () => undefined);
   const proxy = await startKubernetesProxy({ folder: stateDir });
-  /** Of all tenants. */
+  /** Keys of all tenants. */
   const keys = [apiKey];
   const running = new Map<BenchRole, { url: string; stop(): Promise<void> }>();
   const kubeconfigName = (role: ClusterRole) => `BERTH_${role.toUpperCase()}_KUBECONFIG`;
@@ -130,11 +132,14 @@ export async function prepareClusterBerth(
     return url;
   };
   const pidOf = (role: BenchRole) => pidIn(stateDir, role);
-  const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
+  const connectionSettings = async (
+    role: BenchRole,
+    behindProxy: boolean,
+  ): Promise<Record<string, string>> => {
     if (role === 'api') return {};
     const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
     const kubeconfig = behindProxy ? await proxy.kubeconfigFor(role, kubeconfigOf(role)) : kubeconfigOf(role);
-    // An older version reads the ServiceAccount from a fixed folder.
+    // An older version reads the ServiceAccount from a fixed folder, so it gets a kubeconfig.
     if (!canRunInCluster(context.root)) return { ...hub, [kubeconfigName(role)]: kubeconfig };
     return { ...hub, ...inClusterSettings(kubeconfig, join(stateDir, `${role}-service-account`)) };
   };
@@ -154,8 +159,8 @@ export async function prepareClusterBerth(
     cpuOfPostgres: () =>
       postgres.stateDir === undefined ? 0 : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
     async start(role, behindProxy = false) {
-      const ways = await waysOf(role, behindProxy);
-      const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });
+      const connections = await connectionSettings(role, behindProxy);
+      const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...connections });
       running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));
     },
     async end(role) {
@@ -170,12 +175,7 @@ export async function prepareClusterBerth(
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
       }),
     async otherTenant(tenant) {
-      const args = ['keys', 'create', '--tenant', tenant, '--name', tenant, '--json'];
-      const { api_key: key } = JSON.parse(
-        await runBerth(stateDir, args, prepared.settings, context.root),
-      ) as {
-        api_key: string;
-      };
+      const { apiKey: key } = await createTenantKey(stateDir, tenant, prepared.settings, context.root);
       keys.push(key);
       return key;
     },
@@ -192,7 +192,7 @@ export async function prepareClusterBerth(
       await prepared.remove();
     },
   };
-  /** A deployment of another tenant is not found. */
+  /** Deletes a deployment. That of another tenant is not found, and ignored. */
   const remove = async (key: string, id: string) => {
     const response = await fetch(`${apiUrl()}${PATH}/${id}`, {
       method: 'DELETE',

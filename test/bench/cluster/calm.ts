@@ -1,19 +1,19 @@
-/** When processes have nothing left to do, by their processor time. */
+/** Finds when processes have no more work, by their processor time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchRole, ClusterBerth } from './berth.ts';
 
-const LOOK_MS = 100;
-/** Less than this in a look is what leases and long polls take. */
+const POLL_MS = 100;
+/** Leases and long polls use less than this share of a core in an interval. */
 export const IDLE_SHARE = 0.25;
 /** Half a second. */
-const LOOKS_OF_WORK = 5;
+const INTERVALS_OF_WORK = 5;
 const CALM_MS = 1500;
 const MS = 1000;
 
 /**
- * When the last sign of work of these roles was seen, in ms since the epoch: a look in which one of them took much, and did over
- * the last looks as well. A listener was seen to take 60 ms at a time, a second apart, after all was done: that is none.
- * @throws Error when they go on for longer than that
+ * Resolves with the time of the last work of these roles, in ms since the epoch. Work is a high load both in one interval and
+ * over the last few intervals. A single interval does not count: an idle listener was seen to use 60 ms once a second.
+ * @throws Error if there is work after `withinMs`
  */
 export async function untilCalm(
   { cpuOf }: Pick<ClusterBerth, 'cpuOf'>,
@@ -24,10 +24,10 @@ export async function untilCalm(
   const seen = [{ at: began, cpu: roles.map((role) => cpuOf(role)) }];
   let busy = began;
   while (Date.now() - busy < CALM_MS) {
-    if (Date.now() - began > withinMs) throw new Error('failed to wait for calm: the roles go on');
-    await sleep(LOOK_MS);
+    if (Date.now() - began > withinMs) throw new Error('failed to wait for calm: the roles still have work');
+    await sleep(POLL_MS);
     const now = { at: Date.now(), cpu: roles.map((role) => cpuOf(role)) };
-    const [last = now, earlier = seen[0] ?? now] = [seen.at(-1), seen.at(-LOOKS_OF_WORK)];
+    const [last = now, earlier = seen[0] ?? now] = [seen.at(-1), seen.at(-INTERVALS_OF_WORK)];
     const works = (role: number) =>
       [last, earlier].every((before) => {
         const spent = (now.cpu[role] ?? 0) - (before.cpu[role] ?? 0);

@@ -1,17 +1,17 @@
-/** The Kubernetes of a run of benches. */
+/** The Kubernetes clusters of a run of benches. */
 import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
 import { componentSpec } from '../../cluster/components.ts';
 import { componentNames, readRecord } from '../../cluster/layout.ts';
 import { type BenchContext, sharedThings } from '../bench.ts';
 
-/** Checkouts that are compared share nothing: not their custom resources, nor, where it is one checkout twice, what it runs. */
+/** Compared checkouts share nothing, neither custom resources nor, if both are the same folder, running components. */
 export const sideOf = ({ root, side }: BenchContext) => (side === undefined ? root : `${root}, ${side}`);
 
 const nameOf = (context: BenchContext) => `cluster of ${sideOf(context)}`;
 
 /**
- * The cluster that all benches of a checkout share; etcd waits for the disk.
- * @param without controllers that do not run in it
+ * The cluster that all benches of a checkout share. etcd waits for the disk.
+ * @param without names of controllers that do not run
  */
 export const clusterOf = (context: BenchContext, without?: readonly string[]): Promise<LocalCluster> =>
   context.shared(nameOf(context), () => {
@@ -19,7 +19,7 @@ export const clusterOf = (context: BenchContext, without?: readonly string[]): P
     return startCluster({ log: context.log, ...(without && { without }) });
   });
 
-/** A context whose cluster is one of its own, until `stop`; what else a run shares it shares too. */
+/** A context with its own cluster, until `stop`. Other resources are still shared. */
 export function ownCluster(context: BenchContext): { context: BenchContext; stop(): Promise<void> } {
   const own = sharedThings();
   const shared: BenchContext['shared'] = (name, start) =>
@@ -27,14 +27,14 @@ export function ownCluster(context: BenchContext): { context: BenchContext; stop
   return { context: { ...context, shared }, stop: () => own.stop() };
 }
 
-/** Flags that bound how fast controllers work, and which of them do. */
+/** Flags that limit the speed of controllers or select them. */
 const RATES = /qps|burst|concurrent|controllers=/;
 
-/** How the cluster differs from one with defaults: its controllers are as fast as they can be, and some may be missing. */
+/** How the cluster differs from the defaults: its controllers are as fast as possible, and some may not run. */
 export function clusterNote({ stateDir }: LocalCluster): string {
   const record = readRecord(stateDir);
   if (record === undefined) throw new Error(`failed to describe the cluster: there is none in ${stateDir}`);
   const { args } = componentSpec(stateDir, record, componentNames.controllerManager);
   const flags = args.filter((arg) => RATES.test(arg)).map((arg) => `\`${arg}\``);
-  return `kube-controller-manager with ${flags.join(' ')} (defaults: 20 calls/s, 5 workers); kube-scheduler with 500 calls/s; pods and nodes are kwok's; etcd ${record.fsync ? 'waits' : 'does not wait'} for the disk. Berth with its defaults, but that images are not looked up at a registry (\`BERTH_RESOLVE_IMAGES\`), pods count after one second (\`BERTH_MIN_READY_SECONDS\`), and keys have no rate limit; one namespace.`;
+  return `kube-controller-manager with ${flags.join(' ')} (defaults: 20 calls/s, 5 workers); kube-scheduler with 500 calls/s; pods and nodes are kwok's; etcd ${record.fsync ? 'waits' : 'does not wait'} for the disk. Berth with its defaults, except that image digests are not resolved (\`BERTH_RESOLVE_IMAGES\`), pods count as ready after one second (\`BERTH_MIN_READY_SECONDS\`), and keys have no rate limit; one namespace.`;
 }

@@ -14,10 +14,10 @@ const DEPLOYMENTS = 20;
 const MS = 1000;
 const GOAL = { of: 'ratio', is: 'at most', limit: 1.35 } as const;
 
-/** Held against writes of as many tenants, of which as many are under way as a role has in all. */
+/** Compared with the writes of many tenants, of which as many are in progress as a role allows in total. */
 const NO_SHARE = 'time, beside writes with no share for others';
 
-/** What is taken of the machine, of Berth beside those writes. */
+/** The names of the costs of the machine, compared with those writes. */
 const noShareOf = (name: string) => `${name}, beside no share`;
 
 const withNoShare = (costs: Sample): Sample =>
@@ -71,13 +71,13 @@ export const bench: Bench = {
         const player = stage.player(tenant);
         await using _watches = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
-        const tell = progressOf(count, log);
+        const reportProgress = progressOf(count, log);
         const { result: seconds, costs } = await measured(berth, count, [], async () => {
           const began = performance.now();
           let done = 0;
           await play(player, { prefix: 'floor', count }, () => {
             done += 1;
-            tell(done);
+            reportProgress(done);
           });
           return (performance.now() - began) / MS;
         });
@@ -99,7 +99,7 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `${count} deployments a round, ${objects} objects each, by ${waves.flat().length} writes: ${summary}. Berth reads besides: ${reads}.`,
+        `${count} deployments a round, ${objects} objects each, by ${waves.flat().length} writes: ${summary}. Berth also reads: ${reads}.`,
         note,
       ],
     };

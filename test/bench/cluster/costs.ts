@@ -1,4 +1,4 @@
-/** What a round of many deployments takes of the processors, and whom. */
+/** The processor time that a round of many deployments costs, by process. */
 import { cpus } from 'node:os';
 import { startOrder } from '../../cluster/layout.ts';
 import type { Measure, Sample } from '../bench.ts';
@@ -11,14 +11,14 @@ const PERCENT = 100;
 
 const DATABASE = 'postgresql processor';
 
-/** Of each role of Berth, and of its database. Memory is the most that was ever resident, until the end of the round. */
+/** Costs of each role of Berth and of its database. Memory is the maximum of the resident memory until the end of the round. */
 export const ROLE_COSTS: readonly Measure[] = [
   ...ROLES.map((role) => ({ name: `${role} processor`, unit: 'ms/deployment' })),
   ...ROLES.map((role) => ({ name: `${role} memory`, unit: 'MiB' })),
   { name: DATABASE, unit: 'ms/deployment' },
 ];
 
-/** Of what the round shares the machine with, so that waiting can be told from working. */
+/** Costs of the other processes of the machine, which show whether a round works or waits. */
 export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'kubernetes processor', unit: 'ms/deployment' },
   ...startOrder.map((name) => ({ name: `of it ${name}`, unit: 'ms/deployment' })),
@@ -26,19 +26,19 @@ export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'processors stolen', unit: '%' },
 ];
 
-/** What had been taken of the processors at a moment. */
-export interface MachineLook {
-  /** In ms, by a clock that only goes forward. */
+/** The processor times at a moment. */
+export interface MachineSnapshot {
+  /** In ms, by a monotonic clock. */
   readonly at: number;
-  /** Processor time that nothing used since the machine started, of all processors, in ms; and that the host gave to others. */
+  /** Idle time of all processors since the start of the machine, and time that the host gave to others, in ms. */
   readonly idle: number;
   readonly stolen: number;
-  /** Processor time until now, in seconds, by the measure that it is for. */
+  /** Processor time until now in seconds, by measure. */
   readonly spent: Sample;
 }
 
-/** @throws Error when one of the roles does not run */
-export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]): MachineLook {
+/** Reads the processor times. @throws Error if one of the roles does not run */
+export function takeSnapshot(berth: ClusterBerth, roles: readonly BenchRole[]): MachineSnapshot {
   const components = [...berth.cpuOfKubernetes()];
   const kubernetes = components.reduce((sum, [, seconds]) => sum + seconds, 0);
   return {
@@ -52,12 +52,12 @@ export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]):
   };
 }
 
-/** Between two looks: processor time in seconds, by measure, and what share of all processors had nothing to do, or was not there. */
-export function betweenLooks(
-  first: MachineLook,
-  last: MachineLook,
+/** The processor time in seconds between two snapshots, by measure, and the shares of idle and stolen time in percent. */
+export function betweenSnapshots(
+  first: MachineSnapshot,
+  last: MachineSnapshot,
 ): { spent: Record<string, number>; rest: number; stolen: number } {
-  // Of nothing at all no share is told.
+  // At least 1 ms, to avoid a division by zero.
   const whole = Math.max(1, last.at - first.at) * cpus().length;
   const spent = Object.entries(last.spent).map(([name, seconds]) => [
     name,
@@ -72,18 +72,18 @@ export function betweenLooks(
 }
 
 /**
- * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, their memory, and the
- * share of all processors that had nothing to do.
+ * The costs of a round with this number of deployments: processor time of Kubernetes and of the running roles, their memory,
+ * and the share of idle processors.
  */
 export async function withCosts<T>(
   { berth, count, roles }: { berth: ClusterBerth; count: number; roles: readonly BenchRole[] },
   round: () => Promise<T>,
 ): Promise<{ result: T; costs: Sample }> {
-  const before = lookAtMachine(berth, roles);
+  const before = takeSnapshot(berth, roles);
   const database = berth.cpuOfPostgres();
   const result = await round();
-  const { spent, rest, stolen } = betweenLooks(before, lookAtMachine(berth, roles));
-  // Without Berth nobody asks it.
+  const { spent, rest, stolen } = betweenSnapshots(before, takeSnapshot(berth, roles));
+  // Without Berth, PostgreSQL is not used.
   if (roles.length > 0) spent[DATABASE] = berth.cpuOfPostgres() - database;
   const each = Object.entries(spent).map(([name, seconds]) => [name, (seconds * MS) / count]);
   const memory = roles.map((role) => [`${role} memory`, processUsage(berth.pidOf(role)).peakMib]);
@@ -97,7 +97,7 @@ export async function withCosts<T>(
   };
 }
 
-/** As `withCosts`, with what the round asks of Kubernetes. */
+/** As `withCosts`, including the requests to the API server. */
 export async function measured<T>(
   berth: ClusterBerth,
   count: number,

@@ -19,7 +19,7 @@ import {
 const CROWD = 30;
 const GOAL = { of: 'ratio', is: 'at most', limit: 2.5 } as const;
 
-/** Of two checkouts each has single ones alone in its own rounds: what is to be compared is how much longer the others take. */
+/** A comparison of checkouts reports these as multiples of the single creations alone in the same rounds. */
 const TIMES_ALONE = ['time', 'p90', 'rare'] as const;
 
 export const bench: Bench = {
@@ -69,12 +69,12 @@ export const bench: Bench = {
         return besideAndAlone(next, create, untilCalm);
       });
     const counts: number[] = [];
-    /** Of all rounds: ten of a hundred say more than three of thirty. */
+    /** All rounds together, because p90 of a hundred values is more exact than that of thirty. */
     const pooled = { beside: [] as Single[], alone: [] as Single[] };
-    /** Both sides come of one round, whichever is asked for first. */
-    const left: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
+    /** One round yields the samples of both sides. The one that is not requested first is kept. */
+    const pending: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
     const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
-      const other = left[side].shift();
+      const other = pending[side].shift();
       if (other !== undefined) return other;
       const berth = await throughBerth();
       const { alone, beside } = bySide(berth);
@@ -94,14 +94,14 @@ export const bench: Bench = {
         },
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
-      left[otherSide].push(samples[otherSide]);
+      pending[otherSide].push(samples[otherSide]);
       return samples[side];
     };
     return {
       ours: () => sample('beside'),
       floor: () => sample('alone'),
       notes: () => [
-        `Single ones beside the crowd, by round: ${counts.join(', ')}; alone: ${2 * SINGLES}. p90 and slowest of a round are of these. p90 of all rounds together: ${pooledP90(pooled)}.`,
+        `Single creations during the others, by round: ${counts.join(', ')}; alone: ${2 * SINGLES}. p90 and slowest of a round are of these. p90 of all rounds together: ${pooledP90(pooled)}.`,
       ],
     };
   },

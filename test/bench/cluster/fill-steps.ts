@@ -1,55 +1,56 @@
-/** Many deployments, step by step: what one of them takes while there are more and more. */
+/** Creates many deployments step by step, to measure how the cost of one deployment grows with their number. */
 import { startOrder } from '../../cluster/layout.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { withCosts } from './costs.ts';
 import { fill } from './fill.ts';
 import type { World } from './sides.ts';
 
-/** Where a step ends, of all: at 5,000 deployments, 100, 1,000, 2,000 … */
+/** The ends of the steps as shares of all deployments: with 5,000 these are 100, 1,000, 2,000 … */
 const ENDS = [0.02, 0.2, 0.4, 0.6, 0.8, 1];
-/** Of all, before the first step: what a process learns with its first deployments is no growth. */
+/** Share of the deployments that are created before the first step, because the warm-up of processes is not growth. */
 export const WARM_SHARE = 0.04;
-export const LEAST_WARM = 20;
+export const MIN_WARM = 20;
 
-/** By how many deployments there were at a step's end, a value of the step. */
+/** Pairs of the number of deployments at the end of a step, and a value of the step. */
 export type Line = readonly (readonly [number, number])[];
 
-/** What steps take, whoever writes. */
+/** The costs of steps, with Berth or with the floor. */
 export interface Steps {
-  /** Milliseconds a deployment. */
+  /** Milliseconds per deployment. */
   readonly time: Line;
-  /** Processor time of Kubernetes, in milliseconds a deployment. */
+  /** Processor time of Kubernetes, in milliseconds per deployment. */
   readonly kubernetes: Line;
-  /** The same of each of its processes. */
+  /** The same for each process of Kubernetes. */
   readonly kubernetesOf: ReadonlyMap<string, Line>;
-  /** Share of all processors that had nothing to do, in percent. */
+  /** Share of idle processors, in percent. */
   readonly rest: Line;
 }
 
+/** The costs of steps with Berth. */
 export interface Growth extends Steps {
-  /** Processor time of all roles, in milliseconds a deployment. */
+  /** Processor time of all roles, in milliseconds per deployment. */
   readonly processor: Line;
-  /** The same of each role. */
+  /** The same for each role. */
   readonly processorOf: ReadonlyMap<BenchRole, Line>;
-  /** Of each role the most that was ever resident until a step's end, in MiB. */
+  /** Maximum resident memory of each role until the end of each step, in MiB. */
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
 
-/** So many more, until there are `end`. */
+/** A step that creates `count` deployments, so that there are `end`. */
 export interface FillStep {
   readonly end: number;
   readonly count: number;
 }
 
-/** @returns where steps end, after so many that do not count */
+/** The steps, and the number of deployments for the warm-up. */
 export function stepsOf(count: number): { warm: number; steps: FillStep[] } {
-  const warm = Math.max(LEAST_WARM, Math.round(count * WARM_SHARE));
+  const warm = Math.max(MIN_WARM, Math.round(count * WARM_SHARE));
   const ends = ENDS.map((share) => Math.max(1, Math.round(count * share)));
   const steps = ends.map((end, index) => ({ end: warm + end, count: end - (ends[index - 1] ?? 0) }));
   return { warm, steps: steps.filter((step) => step.count > 0) };
 }
 
-/** Notes what steps take. */
+/** Records the costs of steps. */
 export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   const time: [number, number][] = [];
   const kubernetes: [number, number][] = [];
@@ -57,7 +58,7 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   const rest: [number, number][] = [];
   return {
     noted: { time, kubernetes, kubernetesOf, rest } satisfies Steps,
-    /** @returns what it costs, by measure (`costs.ts`), and what a deployment takes of the time in ms */
+    /** Runs a step. Returns its costs by measure (`costs.ts`), and the time per deployment in ms. */
     async step({ end, count }: FillStep, task: () => Promise<unknown>) {
       const began = performance.now();
       const { costs } = await withCosts({ berth, count, roles }, task);
@@ -72,8 +73,8 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
 }
 
 /**
- * Creates so many deployments, switched off, and some more before them.
- * @param beforeStep ends before a step begins: of a floor that takes turns
+ * Creates `count` deployments that are switched off, after some for the warm-up.
+ * @param beforeStep awaited before each step, so that a floor can run its step first
  */
 export async function fillInSteps(
   { berth, apps, load }: World,
@@ -93,7 +94,7 @@ export async function fillInSteps(
     const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(costs[`${role} memory`] ?? Number.NaN);
-    // What was asked until now is of no more use, and takes memory.
+    // Recorded requests are not needed any more, and use memory.
     berth.proxy.clear();
     log(`${end} deployments: the last ${number} took ${ms.toFixed(1)} ms each`);
   }

@@ -1,4 +1,4 @@
-/** The creation of many deployments at once. */
+/** Creates many deployments at once. */
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
@@ -8,45 +8,47 @@ import type { ClusterBerth } from './berth.ts';
 import { template } from './samples.ts';
 
 const MS = 1000;
-/** A deployment that takes as long would be a fault, not a slow machine: with a pod each they took 0.9 s in a slow hour. */
+/** Maximum time per deployment. With a pod each, a slow machine needed 0.9 s. */
 const PER_DEPLOYMENT_MS = 3000;
-const AT_LEAST_MS = 120_000;
+const MIN_PATIENCE_MS = 120_000;
 
-export const patience = (count: number) => AT_LEAST_MS + count * PER_DEPLOYMENT_MS;
+/** The timeout for this number of deployments, in milliseconds. */
+export const patience = (count: number) => MIN_PATIENCE_MS + count * PER_DEPLOYMENT_MS;
 
+/** The result of `fill`. */
 export interface Filled {
-  /** From before the first POST until the last one was all there, in seconds. */
+  /** Seconds from the first POST until the last deployment was complete. */
   readonly seconds: number;
-  /** Writes of statuses until then, for each deployment. */
+  /** Number of status writes per deployment. */
   readonly statuses: number;
 }
 
 export interface FillOptions {
   readonly count: number;
   readonly prefix: string;
-  /** Of one deployment, when it is all there. */
+  /** Number of objects of one complete deployment. */
   readonly objects: number;
-  /** Told now and then how many are all there. */
+  /** Called with the progress from time to time. */
   readonly log?: (line: string) => void;
 }
 
-/** Deployments from one word of progress to the next. */
-const TOLD_EACH = 250;
+/** Number of deployments between two progress messages. */
+const REPORT_EVERY = 250;
 
-/** Tells now and then how many of all are done. */
+/** Returns a function that logs the progress from time to time. */
 export function progressOf(count: number, log: ((line: string) => void) | undefined): (done: number) => void {
-  let told = 0;
+  let reported = 0;
   return (done) => {
-    if (done < told + TOLD_EACH) return;
-    told = done - (done % TOLD_EACH);
-    log?.(`${told} of ${count} deployments are all there`);
+    if (done < reported + REPORT_EVERY) return;
+    reported = done - (done % REPORT_EVERY);
+    log?.(`${reported} of ${count} deployments are complete`);
   };
 }
 
-/** A deployment is all there: each object of it, and its status. */
-const isWhole = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
+/** Whether all objects of a deployment exist, and its status says that it has settled. */
+const isComplete = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
 
-/** Creates deployments over some connections; ends with the last answer. */
+/** Sends the POST requests over several connections. Resolves after the last response. */
 const postAll = (
   berth: ClusterBerth,
   load: Load,
@@ -64,29 +66,29 @@ const postAll = (
     connections: Math.min(CONNECTIONS, count),
   });
 
-/** Creates deployments, switched off, over some connections and waits until all of each is there. */
+/** Creates deployments that are switched off, and waits until all of them are complete. */
 export async function fill(
   berth: ClusterBerth,
   apps: Apps,
   load: Load,
   { count, prefix, objects, log }: FillOptions,
 ): Promise<Filled> {
-  const whole = new Set<string>();
+  const complete = new Set<string>();
   const present = new Set(apps.all().map(({ name }) => name));
   let statuses = -count;
   const counted = apps.follow((app, object) => {
-    // Each is made once; what is written of it afterwards is its status.
+    // The first event of a custom resource is its creation. All others are writes of its status.
     if (!present.has(app.name) && object.kind === RESOURCES.ManagedDeployment.kind) statuses += 1;
   });
-  const tell = progressOf(count, log);
+  const reportProgress = progressOf(count, log);
   const began = performance.now();
   const done = apps.until(
     `${count} deployments`,
     (app) => {
-      if (present.has(app.name) || whole.has(app.name) || !isWhole(app, objects)) return false;
-      whole.add(app.name);
-      tell(whole.size);
-      return whole.size === count;
+      if (present.has(app.name) || complete.has(app.name) || !isComplete(app, objects)) return false;
+      complete.add(app.name);
+      reportProgress(complete.size);
+      return complete.size === count;
     },
     patience(count),
   );

@@ -1,8 +1,8 @@
-/** Many small waits as one sample. */
+/** Summarizes many latencies in one sample. */
 import type { Sample } from '../bench.ts';
 import { quantile } from '../statistics.ts';
 
-/** `<name>p50` and `<name>p99`. @param values in ms */
+/** The values `<name>p50` and `<name>p99`. @param values in ms */
 export function percentiles(values: readonly number[], name = ''): Sample {
   const sorted = values.toSorted((a, b) => a - b);
   return { [`${name}p50`]: quantile(sorted, 0.5), [`${name}p99`]: quantile(sorted, 0.99) };

@@ -1,16 +1,17 @@
 /**
- * The floor of `restart`: what was listed, listed again by a program that keeps nothing of it, in a process of its own.
+ * The floor of `restart`: a separate process that sends the same LIST requests and discards the objects.
  *
- *   node lists-floor.ts < LISTS      prints when it asked, all kinds at once, and when it had all
+ *   node lists-floor.ts < LISTS      prints when it sent the requests, all at once, and when all were complete
  */
 import { text } from 'node:stream/consumers';
 import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { RESOURCES, resourcePath } from '../../../src/cluster/kube/client/resources.ts';
 
+/** A LIST request. */
 export interface FloorList {
-  /** Of who has listed it. */
+  /** Kubeconfig of the role that sent it. */
   readonly kubeconfigPath: string;
-  /** As it was asked for, the first page of one that came in pages. */
+  /** Path with query. For a paged list, that of the first page. */
   readonly path: string;
 }
 
@@ -21,8 +22,8 @@ export interface FloorTimes {
 }
 
 const TIMEOUT_MS = 60_000;
-/** What the client adds by itself, or says how much and not what. */
-const OF_THE_WAY = new Set([
+/** Parameters that the client adds itself, or that do not change which objects are listed. */
+const IGNORED_PARAMETERS = new Set([
   'allowWatchBookmarks',
   'limit',
   'resourceVersionMatch',
@@ -31,14 +32,16 @@ const OF_THE_WAY = new Set([
   'watch',
 ]);
 
-/** @throws Error for a kind that Berth does not know, or a part of one that cannot be asked for here */
-function asked(path: string) {
+/** Parses a path. @throws Error for an unknown kind, or an unknown parameter */
+function listOf(path: string) {
   const { pathname, searchParams } = new URL(path, 'https://kubernetes');
   const namespace = /\/namespaces\/([^/]+)\//.exec(pathname)?.[1];
   const resource = Object.values(RESOURCES).find((each) => resourcePath(each, { namespace }) === pathname);
-  if (resource === undefined) throw new Error(`failed to list ${pathname}: no such kind is known`);
-  const others = [...searchParams.keys()].filter((name) => name !== 'labelSelector' && !OF_THE_WAY.has(name));
-  if (others.length > 0) throw new Error(`failed to list ${path}: ${others.join(', ')} is not known here`);
+  if (resource === undefined) throw new Error(`failed to list ${pathname}: unknown kind`);
+  const others = [...searchParams.keys()].filter(
+    (name) => name !== 'labelSelector' && !IGNORED_PARAMETERS.has(name),
+  );
+  if (others.length > 0) throw new Error(`failed to list ${path}: unknown parameters ${others.join(', ')}`);
   const labelSelector = searchParams.get('labelSelector') ?? undefined;
   return { resource, options: { namespace, labelSelector, streamed: searchParams.has('sendInitialEvents') } };
 }
@@ -57,7 +60,7 @@ if (import.meta.main) {
   const began = Date.now();
   await Promise.all(
     lists.map(async ({ kubeconfigPath, path }) => {
-      const { resource, options } = asked(path);
+      const { resource, options } = listOf(path);
       const dropped = {} as never;
       await clients.get(kubeconfigPath)?.listAll(resource, { ...options, transform: () => dropped });
     }),

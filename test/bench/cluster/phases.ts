@@ -1,18 +1,19 @@
-/** What parts of a round take of the processors, where only afterwards a log tells when each began. */
+/** The processor time of the parts of a round. Only the log shows afterwards when each part began. */
 import { runningPid } from '../../cluster/processes.ts';
 import type { Sample } from '../bench.ts';
 import type { ClusterBerth, ClusterRole } from './berth.ts';
-import { betweenLooks, lookAtMachine, type MachineLook } from './costs.ts';
+import { betweenSnapshots, type MachineSnapshot, takeSnapshot } from './costs.ts';
 
-const LOOK_MS = 100;
+const SAMPLE_EVERY_MS = 100;
 
-/** `time` in ms since the epoch, as logs have it. */
-type Look = MachineLook & { readonly time: number };
+/** A snapshot with the time in ms since the epoch, as in logs. */
+type Snapshot = MachineSnapshot & { readonly time: number };
 
+/** Takes snapshots of the machine. */
 export interface PhaseWatch {
   /**
-   * Between two moments, in ms since the epoch, told to a look: processor time of each role and of Kubernetes, in
-   * seconds, and the share of all processors that had nothing to do.
+   * The costs between two times in ms since the epoch, rounded to the nearest snapshots: processor time of each role and of
+   * Kubernetes in seconds, and the share of idle processors.
    */
   between(phase: string, from: number, to: number): Sample;
   stop(): void;
@@ -23,25 +24,25 @@ const costsOf = (roles: readonly ClusterRole[]) => [
   'kubernetes processor',
 ];
 
-/** Names of what `between` tells of a phase, with the units of a bench's measures. */
+/** The measures that `between` returns for a phase. */
 export const phaseMeasures = (phase: string, roles: readonly ClusterRole[] = []) => [
   ...costsOf(roles).map((cost) => ({ name: `${phase}: ${cost}`, unit: 's' })),
   { name: `${phase}: processors at rest`, unit: '%' },
 ];
 
-/** Looks at the machine again and again until it is stopped. A role that does not run yet has taken nothing. */
+/** Takes snapshots repeatedly until `stop`. A role that does not run yet has used no processor time. */
 export function watchPhases(berth: ClusterBerth, roles: readonly ClusterRole[] = []): PhaseWatch {
-  const looks: Look[] = [];
-  const look = () => {
+  const snapshots: Snapshot[] = [];
+  const sample = () => {
     const running = roles.filter((role) => runningPid(berth.stateDir, role) !== undefined);
-    looks.push({ time: Date.now(), ...lookAtMachine(berth, running) });
+    snapshots.push({ time: Date.now(), ...takeSnapshot(berth, running) });
   };
-  const timer = setInterval(look, LOOK_MS).unref();
-  look();
+  const timer = setInterval(sample, SAMPLE_EVERY_MS).unref();
+  sample();
   return {
     between(phase, from, to) {
-      look();
-      const { spent, rest } = betweenLooks(nearest(looks, from), nearest(looks, to));
+      sample();
+      const { spent, rest } = betweenSnapshots(nearest(snapshots, from), nearest(snapshots, to));
       const costs = costsOf(roles).map((cost) => [`${phase}: ${cost}`, spent[cost] ?? 0]);
       return { ...Object.fromEntries(costs), [`${phase}: processors at rest`]: rest };
     },
@@ -49,6 +50,8 @@ export function watchPhases(berth: ClusterBerth, roles: readonly ClusterRole[] =
   };
 }
 
-function nearest(looks: readonly Look[], at: number): Look {
-  return looks.reduce((best, each) => (Math.abs(each.time - at) < Math.abs(best.time - at) ? each : best));
+function nearest(snapshots: readonly Snapshot[], at: number): Snapshot {
+  return snapshots.reduce((best, each) =>
+    Math.abs(each.time - at) < Math.abs(best.time - at) ? each : best,
+  );
 }

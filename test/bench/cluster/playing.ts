@@ -1,4 +1,4 @@
-/** The writes of a recording again, under other names: what floors send. */
+/** Repeats the writes of a recording with other names, for floors. */
 
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
@@ -11,11 +11,11 @@ import { FairLimiter, NO_TENANT } from '../../../src/domain/scheduling/fair-limi
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
-/** As many as each role works on side by side, of all and of one tenant. */
+/** Number of deployments that each role works on in parallel, in total and for one tenant. */
 const OF_ALL = { listener: ITEMS_AT_ONCE, operator: RECONCILE_WORKERS };
 const OF_ONE_TENANT = { listener: ITEMS_OF_ONE_TENANT, operator: MAX_RECONCILES_OF_TENANT };
 
-/** Where the writes go on their second time. */
+/** Name and namespace of a repeated deployment. */
 export interface Place {
   readonly name: string;
   readonly namespace: string;
@@ -30,36 +30,40 @@ function rewriter(recording: Recording, { name, namespace }: Place): (text: stri
       .replaceAll(recording.deploymentId, id);
 }
 
-/** A name as long as the recorded one. */
+/** A name with the length of the recorded one. */
 export const nameLike = ({ name }: Recording, prefix: string, index: number) =>
   `${prefix}-${String(index).padStart(Math.max(1, name.length - prefix.length - 1), '0')}`;
 
 const isEvent = ({ body }: Step) => body?.kind === 'Event';
 
-/** Whose deployments a floor writes that stands beside Berth's of one tenant. */
+/** The tenant of a floor that is compared with the deployments of one tenant in Berth. */
 export const ONE_TENANT = 'floor';
 
-/** Each deployment is another tenant's, so that no tenant's share bounds how many writes are under way: the roles' own limit does. */
+/** Each deployment has its own tenant, so only the total limit of the roles restricts the writes in progress. */
 export const EACH_ITS_OWN = Symbol('each its own tenant');
 
-/** By which writes go. */
+/** What a replay uses to send writes. */
 interface Lanes {
   readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
-  /** Deployments under way at a time. */
+  /** Limits of the deployments in progress. */
   readonly slots: Readonly<Record<ClusterRole, FairLimiter>>;
-  /** Told of what nothing waits for. */
-  beside(sending: Promise<void>): void;
+  /** Registers a write for which nothing waits. */
+  background(sending: Promise<void>): void;
 }
 
 /**
- * Sends the writes of one deployment; those of the custom resource carry its own uid and version, and owners are the
- * objects that were made for it: the garbage collector would take away what has another owner. Events go beside the
- * others, as the roles send them: on behalf of nobody, and nothing waits for one.
+ * Sends the writes of one deployment. Writes of the custom resource get its new uid and version, and owner references get the
+ * uids of the new objects, because the garbage collector deletes objects whose owner does not exist. Events are sent as the
+ * roles send them: for no tenant, and nothing waits for them.
  */
-async function playOne(recording: Recording, place: Place, { clients, slots, beside }: Lanes): Promise<void> {
+async function playOne(
+  recording: Recording,
+  place: Place,
+  { clients, slots, background }: Lanes,
+): Promise<void> {
   const rewrite = rewriter(recording, place);
   let parent: KubeObject['metadata'] = { name: place.name };
-  /** By kind and name. */
+  /** Uids by kind and name. */
   const uids = new Map<string, string | undefined>();
   const send = async ({ role, method, contentType, isResource, path, body }: Step) => {
     const text = rewrite(JSON.stringify(body ?? null)).replaceAll(recording.uid, parent.uid ?? recording.uid);
@@ -79,38 +83,40 @@ async function playOne(recording: Recording, place: Place, { clients, slots, bes
     await slots[role].run(NO_TENANT, async () => {
       for (const wave of roles.get(role) ?? []) {
         const [events, others] = [wave.filter(isEvent), wave.filter((step) => !isEvent(step))];
-        for (const event of events) beside(onBehalfOf(NO_TENANT, () => send(event)));
+        for (const event of events) background(onBehalfOf(NO_TENANT, () => send(event)));
         await Promise.all(others.map(send));
       }
     });
 }
 
+/** Repeats the recorded writes. */
 export interface Player {
-  /** Sends the writes of one deployment; resolves when all were answered, but for Events. */
+  /** Sends the writes of one deployment. Resolves when all except Events were answered. */
   one(prefix: string, index: number): Promise<void>;
 }
 
-/** Two clients, as listener and operator have them. */
+/** Two clients, like those of listener and operator. */
 export interface Stage extends AsyncDisposable {
   /**
-   * With as much under way as the roles have.
-   * @param tenant whose writes they are: of one tenant's the roles have few under way, and tenants take turns (decision 0048);
-   *   default: nobody's, of whom as few writes are under way as of a tenant, but without turns
+   * A player with the parallelism of the roles.
+   * @param tenant tenant of the writes, for which the roles have only few in progress, and tenants take turns (decision 0048);
+   *   default: no tenant, with the total limit and without turns
    */
   player(tenant?: string | typeof EACH_ITS_OWN): Player;
 }
 
+/** Opens the clients. */
 export async function openStage(
   recording: Recording,
   berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
 ): Promise<Stage> {
   const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
-  const underWay = new Set<Promise<void>>();
-  const beside = (sending: Promise<void>) => {
-    // An Event that was refused is told by nobody; neither does Berth fail by one.
-    const settled = sending.catch(() => undefined).finally(() => underWay.delete(settled));
-    underWay.add(settled);
+  const pending = new Set<Promise<void>>();
+  const background = (sending: Promise<void>) => {
+    // Like Berth, ignores an Event that was rejected.
+    const settled = sending.catch(() => undefined).finally(() => pending.delete(settled));
+    pending.add(settled);
   };
   return {
     player: (tenant = NO_TENANT) => {
@@ -123,19 +129,19 @@ export async function openStage(
         one: (prefix, index) => {
           const name = nameLike(recording, prefix, index);
           return onBehalfOf(tenant === EACH_ITS_OWN ? name : tenant, () =>
-            playOne(recording, { name, namespace }, { clients, slots, beside }),
+            playOne(recording, { name, namespace }, { clients, slots, background }),
           );
         },
       };
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(underWay);
+      await Promise.all(pending);
       await Promise.all(Object.values(clients).map((client) => client.close()));
     },
   };
 }
 
-/** Sends the writes of `count` deployments at once. @param done called for each when all of its writes were answered */
+/** Sends the writes of `count` deployments at once. @param done called when all writes of a deployment were answered */
 export async function play(
   { one }: Player,
   { prefix, count }: { prefix: string; count: number },

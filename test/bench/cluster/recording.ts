@@ -1,4 +1,4 @@
-/** What the way from a POST to a settled deployment writes, as it was seen. */
+/** Records the writes from a POST to a settled deployment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
@@ -7,26 +7,27 @@ import { Apps, isSettled, resourceOf } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 
 const READS = new Set(['get', 'list', 'watch']);
-/** Leases are heartbeats; a question about one's rights is a POST that stores nothing. */
+/** Leases are heartbeats, and an access review is a POST that stores nothing. */
 const NOT_WRITTEN = new Set(['leases', 'selfsubjectaccessreviews']);
 const QUIET_MS = 1500;
 const QUIET_WITHIN_MS = 60_000;
-/** Deployments that are recorded, for the one with the fewest writes. */
+/** Number of recorded deployments. The one with the fewest writes is used. */
 const RECORDED = 6;
 
+/** Whether the request only reads. */
 export const isRead = ({ verb }: KubernetesExchange) => READS.has(verb);
-/** A change of what there is: heartbeats and questions are none. */
+/** Whether the request stores something. Heartbeats and reviews do not. */
 export const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
   !READS.has(verb) && !NOT_WRITTEN.has(resource) && !dryRun;
-/** Took effect. */
+/** Whether the request has succeeded. */
 export const isDone = ({ status }: KubernetesExchange) => status >= 200 && status < 300;
 
-/** The last so many requests of traffic that does not end say what it is. */
+/** Number of the last requests in the error message. */
 const SHOWN_OF_TRAFFIC = 20;
 
 /**
- * Resolves when nothing but heartbeats has passed the proxy for a while.
- * @throws Error that names what goes on after `withinMs`
+ * Resolves when only heartbeats have passed the proxy for `forMs`.
+ * @throws Error with the last requests after `withinMs`
  */
 export async function untilQuiet(
   proxy: KubernetesProxy,
@@ -43,13 +44,14 @@ export async function untilQuiet(
     if (Date.now() - began > withinMs) {
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       throw new Error(
-        `failed to wait for quiet: it goes on with ${summaryOf(work.slice(-SHOWN_OF_TRAFFIC))}`,
+        `failed to wait for quiet: the last requests were ${summaryOf(work.slice(-SHOWN_OF_TRAFFIC))}`,
       );
     }
     await sleep(left);
   }
 }
 
+/** A recorded write. */
 export interface Step {
   readonly role: ClusterRole;
   readonly method: string;
@@ -59,16 +61,17 @@ export interface Step {
   readonly body: KubeObject | undefined;
 }
 
+/** The writes of one deployment. */
 export interface Recording {
-  /** Writes of one deployment; those of one wave were under way at the same time. */
+  /** The writes in groups. The writes of one group were in progress at the same time. */
   readonly waves: readonly (readonly Step[])[];
-  /** Objects that are there at its end. */
+  /** Number of objects in the end. */
   readonly objects: number;
-  /** How many writes of what, in words. */
+  /** Counts of the writes, as text. */
   readonly summary: string;
-  /** Of reads the same. */
+  /** Counts of the reads, as text. */
   readonly reads: string;
-  /** What stands for this deployment in them. */
+  /** The following values identify the recorded deployment in the writes, and are replaced. */
   readonly name: string;
   readonly namespace: string;
   readonly deploymentId: string;
@@ -104,12 +107,12 @@ function wavesOf(exchanges: readonly KubernetesExchange[]): Step[][] {
   return waves;
 }
 
-/** `listener: 1 create secrets; operator: 2 apply services, …` */
+/** Counts of requests as text: `listener: 1 create secrets; operator: 2 apply services, …` */
 export function summaryOf(exchanges: readonly KubernetesExchange[]): string {
   return [...Map.groupBy(exchanges, ({ client }) => client)]
     .map(([client, own]) => {
       const kinds = Map.groupBy(own, ({ verb, resource, subresource, path }) => {
-        // What is no object, such as /version, has only its path.
+        // Requests without a resource, such as /version, are named by their path.
         const what = resource === '' ? path : resource;
         return `${verb} ${what}${subresource === '' ? '' : `/${subresource}`}`;
       });
@@ -120,11 +123,11 @@ export function summaryOf(exchanges: readonly KubernetesExchange[]): string {
 
 const stepCount = ({ waves }: Recording) => waves.flat().length;
 
-/** Writes of the status of one deployment. */
+/** Number of status writes of one deployment. */
 export const statusesOf = ({ waves }: Recording) =>
   waves.flat().filter(({ isResource, path }) => isResource && /\/status(\?|$)/.test(path)).length;
 
-/** Creates some deployments, one after the other, with both roles behind the proxy; they run no more afterwards. */
+/** Creates some deployments one after the other, with both roles behind the proxy. Then deletes them and stops the roles. */
 export async function recordCreation(
   berth: ClusterBerth,
   bodyOf: (name: string) => object,
@@ -159,7 +162,7 @@ export async function recordCreation(
     await berth.deleteAll();
     while (apps.size > 0) await sleep(50);
     for (const role of CLUSTER_ROLES) await berth.end(role);
-    // The first one only warms up; of the others the one with the fewest writes: how many statuses there are is chance.
+    // The first one is for warm-up. The number of statuses varies, so the one with the fewest writes is used.
     const [, ...counted] = recordings;
     const [fewest] = counted.toSorted((a, b) => stepCount(a) - stepCount(b));
     if (fewest === undefined) throw new Error('failed to record: nothing was written');
@@ -171,8 +174,8 @@ export async function recordCreation(
 }
 
 /**
- * Makes it when it is first asked for, and once. A recording is of use to a floor alone, and none runs in a comparison of
- * checkouts: its Kubernetes and its deployments would be for nothing.
+ * Creates a value once, when it is first requested. Only floors need a recording, and a comparison of checkouts has no floor.
+ * So its Kubernetes and its deployments would be needless.
  */
 export function whenAsked<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
@@ -182,9 +185,9 @@ export function whenAsked<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The recording up to the first write of an object of this kind, with what was under way beside it. */
+/** The recording up to the first write of an object of this kind, including the writes in progress at that time. */
 export function upTo(recording: Recording, kind: string): Recording {
   const last = recording.waves.findIndex((wave) => wave.some(({ body }) => body?.kind === kind));
-  if (last < 0) throw new Error(`failed to cut a recording: nothing of kind ${kind} was written`);
+  if (last < 0) throw new Error(`failed to cut a recording: no object of kind ${kind} was written`);
   return { ...recording, waves: recording.waves.slice(0, last + 1) };
 }

@@ -17,36 +17,36 @@ import { isWrite, summaryOf } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL } from './sides.ts';
 
 const WITHIN_MS = 180_000;
-/** A minute and a half for 5,000 deployments. */
-const REST_MS = 18;
-const LONGEST_REST_MS = 90_000;
+/** Pause per deployment: 90 s for 5,000. */
+const PAUSE_PER_DEPLOYMENT_MS = 18;
+const MAX_PAUSE_MS = 90_000;
 const MS = 1000;
-/** As the operator says it. */
+/** Messages in the log of the operator. */
 const LEADING = 'leading';
 const FILLED = 'caches are filled; reconciling';
-const LOG_LOOK_MS = 250;
+const LOG_POLL_MS = 250;
 const PHASES = ['start', 'lists', 'looks'] as const;
 
 const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
 
 type LogLines = readonly Record<string, unknown>[];
 
-/** What a log says about leading, and as a warning. */
-function ofUse(log: LogLines): string[] {
-  const isOfUse = ({ level, msg }: Record<string, unknown>) =>
+/** Warnings and errors of a log, and its lines about leadership and caches. */
+function relevantLines(log: LogLines): string[] {
+  const isRelevant = ({ level, msg }: Record<string, unknown>) =>
     level !== 'info' || /lead|filled/.test(String(msg));
-  return log.filter(isOfUse).map((line) => JSON.stringify(line));
+  return log.filter(isRelevant).map((line) => JSON.stringify(line));
 }
 
-/** What was asked with its answers, and what the operator's log has of use. */
-function told(lists: readonly KubernetesExchange[], log: LogLines): string {
-  const asked = lists.map(({ client, path, status }) => `${client} ${path} ${status}`);
-  return [...asked.toSorted(), "the operator's log:", ...ofUse(log)].join('\n');
+/** The lists with their statuses, and the relevant lines of the operator's log. */
+function describe(lists: readonly KubernetesExchange[], log: LogLines): string {
+  const requests = lists.map(({ client, path, status }) => `${client} ${path} ${status}`);
+  return [...requests.toSorted(), "the operator's log:", ...relevantLines(log)].join('\n');
 }
 
 /**
- * The same lists again, of each role by its own rights, with nothing done with the answers. With what they take.
- * @throws Error when one was asked for twice: it is not known then what the start had to list
+ * Sends the same lists again with the rights of each role, and discards the objects. Returns the time and the costs.
+ * @throws Error if a list was requested twice, because then it is unknown what the start had to list
  */
 async function rawLists(
   berth: ClusterBerth,
@@ -57,7 +57,7 @@ async function rawLists(
   const whose = firsts.map(({ client, path }) => `${client} ${new URL(path, 'https://kubernetes').pathname}`);
   if (new Set(whose).size < whose.length)
     throw new Error(
-      `failed to tell what a start lists, for some of it was asked for twice: ${told(firsts, log)}`,
+      `failed to find the lists of a start, because some were requested twice: ${describe(firsts, log)}`,
     );
   const lists: FloorList[] = firsts.map(({ client, path }) => ({
     kubeconfigPath: berth.kubeconfigOf(client as ClusterRole),
@@ -71,7 +71,7 @@ async function rawLists(
   return { LISTs: (ended - began) / MS, ...machine.between('LISTs', began, ended) };
 }
 
-/** Figure by figure; both have the same. */
+/** The mean of two samples with the same measures. */
 const meanOf = (a: Sample, b: Sample): Sample =>
   Object.fromEntries(
     Object.keys(a).map((name) => [name, ((a[name] ?? Number.NaN) + (b[name] ?? Number.NaN)) / 2]),
@@ -79,7 +79,7 @@ const meanOf = (a: Sample, b: Sample): Sample =>
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator stop and start again with {n} deployments, switched off: first behind a proxy that counts their requests, then without it. until quiet: from before the start until neither works any more (above ${100 * IDLE_SHARE} % of a core for half a second). LISTs: a separate process sends the same LIST requests with the client of Berth and discards the objects, before and after the restart; the mean of both. beyond the LISTs: the difference. start, lists, looks: the parts of the time until quiet, by the log of the operator: until it leads, until its caches are filled, and the reconciles. processor: what the roles and Kubernetes took in each part, and the share of idle processors. memory before: after a pause of up to ${LONGEST_REST_MS / MS} s. memory after: the maximum after the start.`,
+  what: `Listener and operator stop and start again with {n} deployments, switched off: first behind a proxy that counts their requests, then without it. until quiet: from before the start until neither works any more (above ${100 * IDLE_SHARE} % of a core for half a second). LISTs: a separate process sends the same LIST requests with the client of Berth and discards the objects, before and after the restart; the mean of both. beyond the LISTs: the difference. start, lists, looks: the parts of the time until quiet, by the log of the operator: until it leads, until its caches are filled, and the reconciles. processor: what the roles and Kubernetes took in each part, and the share of idle processors. memory before: after a pause of up to ${MAX_PAUSE_MS / MS} s. memory after: the maximum after the start.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
@@ -104,10 +104,10 @@ export const bench: Bench = {
     const count = context.n ?? BESIDE_MANY.n;
     const { berth } = await filledWorld(context, count);
     const { proxy } = berth;
-    let asked = '';
+    let requests = '';
     const ours = async (): Promise<Sample> => {
-      // Those that have made all of it have had their rest by now.
-      await sleep(Math.min(LONGEST_REST_MS, count * REST_MS));
+      // After a pause, the processes that have created the deployments are idle.
+      await sleep(Math.min(MAX_PAUSE_MS, count * PAUSE_PER_DEPLOYMENT_MS));
       const memory = CLUSTER_ROLES.map((role) => [
         `${role} memory before`,
         processUsage(berth.pidOf(role)).rssMib,
@@ -120,17 +120,17 @@ export const bench: Bench = {
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       const writes = work.filter(isWrite);
       const listsBefore = await rawLists(berth, work, lines);
-      // What counts takes both processors to pass on all that is listed: it is not there while time is taken.
+      // The time is measured without the proxy, which needs both processors to pass on the lists.
       const phases = await restarted(berth, false);
       const largest = CLUSTER_ROLES.map((role) => [
         `${role} memory after`,
         processUsage(berth.pidOf(role)).peakMib,
       ]);
-      // How quick the machine is changes by the minute.
+      // The speed of the machine changes within minutes, so the lists are measured before and after.
       const lists = meanOf(listsBefore, await rawLists(berth, work, lines));
-      // The benches beside it count too.
+      // The other benches of this world need the proxy.
       await restarted(berth, true);
-      asked = summaryOf(work);
+      requests = summaryOf(work);
       return {
         ...phases,
         ...lists,
@@ -144,14 +144,14 @@ export const bench: Bench = {
     return {
       ours,
       notes: () => [
-        `${count} deployments. Asked: ${asked}. The start of the processes is in the time. Before the first round the deployments were created, before the others these processes were started.`,
+        `${count} deployments. Requests: ${requests}. The time includes the start of the processes. The deployments were created before the first round.`,
         berth.note,
       ],
     };
   },
 };
 
-/** Ends both roles and starts them again. In seconds, until they have nothing to do, and of what that is made. */
+/** Restarts both roles. Returns the seconds until they have no more work, and of the parts of this time. */
 async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sample> {
   for (const role of CLUSTER_ROLES) await berth.end(role);
   const log = logPath(berth.stateDir, 'operator');
@@ -166,7 +166,7 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
       'until quiet': (quiet - began) / MS,
       start: (leads - began) / MS,
       lists: (filled - leads) / MS,
-      // Where there is little, all of it may be between two looks at the processes.
+      // Short work may fall between two samples.
       looks: Math.max(0, quiet - filled) / MS,
       ...machine.between('start', began, leads),
       ...machine.between('lists', leads, filled),
@@ -178,24 +178,24 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
 }
 
 /**
- * When the operator led, and when its caches were filled, in ms since the epoch, once it has said both: one whose lists are long
- * in coming has nothing to do until then, and is not calm for that.
- * @throws Error with what its log has of use
+ * When the operator led, and when its caches were filled, in ms since the epoch. Waits for both log messages, because a role
+ * that waits for long lists has no work, but is not finished.
+ * @throws Error with the relevant lines of its log
  */
 async function whenFilled(log: string, from: number): Promise<{ leads: number; filled: number }> {
   const moments = async () => {
     const lines = logLines(log, from);
-    const [leads, filled] = [whenTold(lines, LEADING), whenTold(lines, FILLED)];
+    const [leads, filled] = [timeOf(lines, LEADING), timeOf(lines, FILLED)];
     return !Number.isNaN(leads) && !Number.isNaN(filled) && { leads, filled };
   };
   return await waitFor("the operator's caches", moments, {
     timeoutMs: WITHIN_MS,
-    intervalMs: LOG_LOOK_MS,
+    intervalMs: LOG_POLL_MS,
   }).catch((error: Error) => {
-    throw new Error([error.message, "the operator's log:", ...ofUse(logLines(log, from))].join('\n'));
+    throw new Error([error.message, "the operator's log:", ...relevantLines(logLines(log, from))].join('\n'));
   });
 }
 
-/** In ms since the epoch; NaN: the log does not say so. */
-const whenTold = (lines: LogLines, message: string): number =>
+/** The time of a log message, in ms since the epoch. NaN if the log does not contain it. */
+const timeOf = (lines: LogLines, message: string): number =>
   Date.parse(String(lines.find(({ msg }) => msg === message)?.['time']));

@@ -1,8 +1,8 @@
-/** What the benches of the cluster create. */
+/** Deployments that the benches of the cluster create. */
 import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../src/contract/render/to-resource.ts';
 import { NAME } from '../load/load.ts';
 
-/** @param pods of each component; 0: everything is there, and nothing runs */
+/** @param pods number of pods of each component; 0: all objects exist, but no pod runs */
 export const body = (name: string, pods: 0 | 1) => ({
   name,
   source: 'external_image',
@@ -14,16 +14,16 @@ export const body = (name: string, pods: 0 | 1) => ({
   secrets: [{ name: 'SHOP_TOKEN', value: 'a-token-of-thirty-two-characters' }],
 });
 
-const SOMEWHERE = 'data.registry.example';
+const EXTERNAL_HOST = 'data.registry.example';
 
-/** With one pod, and database and cache that somebody else runs: its Deployment waits for nothing. */
+/** A deployment with one pod and an external database and cache, so that its Deployment waits for nothing. */
 export const bodyAlone = (name: string) => ({
   ...body(name, 1),
   secrets: [
-    { name: EXTERNAL_DATABASE_SECRET, value: `postgres://shop:a-password@${SOMEWHERE}:5432/shop` },
-    { name: EXTERNAL_CACHE_SECRET, value: `redis://${SOMEWHERE}:6379` },
+    { name: EXTERNAL_DATABASE_SECRET, value: `postgres://shop:a-password@${EXTERNAL_HOST}:5432/shop` },
+    { name: EXTERNAL_CACHE_SECRET, value: `redis://${EXTERNAL_HOST}:6379` },
   ],
 });
 
-/** With a place for the name. */
+/** The body with a placeholder for the name. */
 export const template = (pods: 0 | 1) => JSON.stringify(body(NAME, pods));

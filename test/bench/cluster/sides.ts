@@ -1,4 +1,4 @@
-/** What benches of the cluster have: a Berth, watches, a load; and their end, however far the start came. */
+/** Common parts of benches with a cluster: a Berth, watches and a load, which are stopped even if the start fails. */
 import { COLLECTING } from '../../faults/plans/usage.ts';
 import { postgresOf } from '../api/hub.ts';
 import type { BenchContext } from '../bench.ts';
@@ -10,6 +10,7 @@ import { patience } from './fill.ts';
 import { type FillStep, fillInSteps, type Growth } from './fill-steps.ts';
 import { type Recording, recordCreation, untilQuiet } from './recording.ts';
 
+/** A running Berth, watches and a load. */
 export interface World {
   readonly berth: ClusterBerth;
   readonly apps: Apps;
@@ -26,10 +27,10 @@ async function parts(berth: ClusterBerth, stack: AsyncDisposableStack, behindPro
 }
 
 /**
- * What nothing of Berth looks at, and what takes Kubernetes the longer the more there is in a namespace: of thousands, most
- * of the time that they take to come about.
+ * Controllers that Berth does not need. Their work grows with the number of objects in a namespace: with thousands of
+ * deployments, it is most of the time of their creation.
  */
-const NOT_LOOKED_AT = [
+const NEEDLESS_CONTROLLERS = [
   'endpoints-controller',
   'endpointslice-controller',
   'endpointslice-mirroring-controller',
@@ -37,11 +38,11 @@ const NOT_LOOKED_AT = [
 ];
 
 export interface OwnOptions {
-  /** For thousands of deployments: without the controllers of `NOT_LOOKED_AT`. */
+  /** Whether it is for thousands of deployments. Then `NEEDLESS_CONTROLLERS` do not run. */
   readonly isLarge?: boolean;
 }
 
-/** What benches beside a filled world have alike: their goals are for 5,000 deployments. */
+/** Common properties of benches with a filled world. Their goals are for 5,000 deployments. */
 export const BESIDE_MANY = {
   floor: null,
   n: 20,
@@ -51,40 +52,40 @@ export const BESIDE_MANY = {
   besideMany: true,
 } as const;
 
-/** MiB of a role beside so many, whatever goes on. */
+/** Maximum memory of a role in MiB. */
 export const MEMORY_GOAL = { of: 'value', is: 'at most', limit: 320 } as const;
 
 const FILLED = 'filled: ';
 export const isFilledWorld = (name: string) => name.startsWith(FILLED);
 
-/** How long a filled world is looked at, in seconds: the longest at the size of the goals, in proportion below it. */
+/** Duration in seconds in proportion to the number of deployments, between the shortest and the longest. */
 export const secondsBeside = (count: number, [shortest, longest]: readonly [number, number]): number =>
   Math.min(longest, Math.max(shortest, (count * longest) / BESIDE_MANY.goalsFrom));
 
-/** A world that was filled, with how that went. */
+/** A filled world, and the costs of filling it. */
 export interface FilledWorld extends World {
   readonly growth: Growth;
   stop(): Promise<void>;
 }
 
 /**
- * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
- * one run share it (`besideMany`); the frame stops it after the last of them.
- * @param beforeStep what takes turns with its steps; not called of a world that is filled already
+ * A world with `count` deployments that are switched off, and all roles behind the proxy. It takes minutes to create, so the
+ * benches of one run share it (`besideMany`). It is stopped after the last of them.
+ * @param beforeStep awaited before each step; not called if the world exists already
  */
 export async function filledWorld(
   context: BenchContext,
   count: number,
   beforeStep: (step: FillStep) => Promise<void> = async () => undefined,
 ): Promise<FilledWorld> {
-  // What it stands on is started, and so stopped at the end, around it.
+  // Started before the world, so that it is stopped after the world.
   await postgresOf(context);
   return context.shared(`${FILLED}${count} of ${sideOf(context)}`, async () => {
     const stack = new AsyncDisposableStack();
     try {
       const cluster = ownCluster(context);
       stack.defer(() => cluster.stop());
-      await clusterOf(cluster.context, NOT_LOOKED_AT);
+      await clusterOf(cluster.context, NEEDLESS_CONTROLLERS);
       const berth = await prepareClusterBerth(cluster.context, `filled-${count}`, COLLECTING);
       stack.defer(() => berth.stop());
       await berth.start('api');
@@ -92,8 +93,8 @@ export async function filledWorld(
       context.log(`creating ${count} deployments`);
       const { log } = context;
       const growth = await fillInSteps(world, count, log, beforeStep);
-      // Its second look makes what tells of its Secrets, and comes after the first looks of all.
-      log('waiting until nothing is left to do');
+      // The secret sentinels are created after the first reconciles of all deployments.
+      log('waiting until no work is left');
       await untilQuiet(berth.proxy, undefined, patience(count)).catch((error: Error) => log(error.message));
       return { ...world, growth, stop: () => stack.disposeAsync() };
     } catch (error) {
@@ -104,9 +105,9 @@ export async function filledWorld(
 }
 
 /**
- * Runs `task` in a Kubernetes and a Berth of their own, which are thrown away afterwards: a round of many deployments
- * neither finds what others have left behind nor takes its own away. Nothing is warm yet: see `WARM`.
- * @param prepare what runs there before
+ * Runs `task` with a new Kubernetes and a new Berth, which are deleted afterwards. So a round of many deployments finds no
+ * leftovers, and does not have to delete its own objects. Nothing is warmed up: see `WARM`.
+ * @param prepare runs before the task
  */
 async function inOwn<Prepared, T>(
   context: BenchContext,
@@ -118,16 +119,16 @@ async function inOwn<Prepared, T>(
   await using stack = new AsyncDisposableStack();
   const cluster = ownCluster(context);
   stack.defer(() => cluster.stop());
-  if (isLarge) await clusterOf(cluster.context, NOT_LOOKED_AT);
+  if (isLarge) await clusterOf(cluster.context, NEEDLESS_CONTROLLERS);
   const berth = await prepareClusterBerth(cluster.context, name);
   stack.defer(() => berth.stop());
   return await task(await prepare(berth, stack));
 }
 
-/** Deployments that are created before a round in a world of its own counts. */
+/** Number of deployments for the warm-up of a round with a new world. */
 export const WARM = 20;
 
-/** Runs `task` in a world of its own, with all roles. */
+/** Runs `task` in a new world, with all roles. */
 export const inOwnWorld = <T>(
   context: BenchContext,
   name: string,
@@ -143,7 +144,7 @@ export const inOwnWorld = <T>(
     task,
   );
 
-/** Runs `task` beside a Berth of which no role runs: for floors. */
+/** Runs `task` with a prepared Berth of which no role runs. For floors. */
 export const besideNothing = <T>(
   context: BenchContext,
   name: string,
@@ -151,7 +152,7 @@ export const besideNothing = <T>(
   options: OwnOptions = {},
 ): Promise<T> => inOwn(context, name, async (berth) => berth, task, options);
 
-/** What a creation writes, seen in a world of its own. */
+/** Records the writes of a creation in a new world. */
 export const recordingOf = (
   context: BenchContext,
   name: string,

@@ -1,4 +1,4 @@
-/** Single creations of one tenant beside a crowd of another's, and alone. */
+/** Single creations of one tenant, during many creations of another tenant and alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
@@ -6,51 +6,51 @@ import { isSettled, resourceOf } from './apps.ts';
 import { body } from './samples.ts';
 import type { World } from './sides.ts';
 
-/** Single creations, one after the other, before the crowd and as many after it: what there is makes each slower. */
+/** Number of single creations before the others, and after them. Existing objects make each creation slower. */
 export const SINGLES = 20;
-/** Single creations before a round counts. */
+/** Number of single creations for the warm-up. */
 export const WARM = 10;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 /**
- * From the end of a single one to the next, in turn: one soon after another, for which room was made, and one that comes when its
- * tenant has not been at work for longer than Berth remembers.
+ * Pauses between single creations, in turn. After the short pause, the tenant still counts as active. After the long one, it
+ * does not.
  */
 export const PAUSES_MS = { soon: 1000, rare: 11_000 };
-/** For what the crowd has left to do for the cluster's own controllers. */
+/** Time for the cluster's controllers to complete the work of the others. */
 const AFTER_MS = 10_000;
-/** Without any event: what comes after the last status, such as the witnesses of Secrets, is over too. */
+/** Time without any event, after which late writes such as the secret sentinels are complete too. */
 const CALM_MS = 3_000;
 
-/** A single creation, in milliseconds from before its POST. */
+/** The times of a single creation, in milliseconds from before its POST. */
 export interface Single {
-  /** Until the first of its objects was seen, its Secret. */
+  /** Until the first of its objects, a Secret, was seen. */
   readonly handed: number;
   /** Until its custom resource was seen. */
   readonly placed: number;
-  /** Until its status said that all of it is there. */
+  /** Until its status said that it has settled. */
   readonly settled: number;
 }
 
-/** By the pause before them. */
+/** Single creations, by the pause before them. */
 export type Singles = Readonly<Record<keyof typeof PAUSES_MS, Single[]>>;
 
-/** Before the crowd, while it comes about, and after it. */
+/** Single creations before the others, during them and after them. */
 export type BesideAndAlone = Readonly<Record<'before' | 'beside' | 'after', Singles>>;
 
-const none = (): Singles => ({ soon: [], rare: [] });
+const noSingles = (): Singles => ({ soon: [], rare: [] });
 
 /**
- * Single ones before the crowd, while it comes about, and after it.
- * @param next makes a single one
- * @param create the crowd; resolves when the last of it is there
- * @param untilCalm resolves when nothing of it is under way any more
+ * Makes single creations before the others, during them and after them.
+ * @param next makes a single creation
+ * @param create makes the others; resolves when the last of them is complete
+ * @param untilCalm resolves when no work of them is left
  */
 export async function besideAndAlone(
   next: () => Promise<Single>,
   create: () => Promise<void>,
   untilCalm: () => Promise<void>,
 ): Promise<BesideAndAlone> {
-  const values: BesideAndAlone = { before: none(), beside: none(), after: none() };
+  const values: BesideAndAlone = { before: noSingles(), beside: noSingles(), after: noSingles() };
   const alone = async (some: Singles) => {
     for (let index = 0; index < SINGLES; index += 1) {
       const pause = index % 2 === 1 ? 'rare' : 'soon';
@@ -65,7 +65,7 @@ export async function besideAndAlone(
   const creating = create().finally(() => {
     isOver = true;
   });
-  // It is told below.
+  // An error is reported below.
   creating.catch(() => undefined);
   for (let pause: keyof typeof PAUSES_MS = 'rare'; !isOver || values.beside.soon.length === 0; ) {
     values.beside[pause].push(await next());
@@ -79,19 +79,20 @@ export async function besideAndAlone(
   return values;
 }
 
+/** Single creations of the second tenant. */
 export interface SinglesOfAnother {
-  /** Creates one and waits until it is settled. */
+  /** Creates a deployment, and waits until it has settled. */
   next(): Promise<Single>;
-  /** Resolves when so many of the other tenant's have been settled. */
+  /** Resolves when this number of deployments of the first tenant have settled. */
   untilSettled(count: number): Promise<void>;
-  /** Resolves when nothing was seen for three seconds. */
+  /** Resolves when there was no event for three seconds. */
   untilCalm(): Promise<void>;
 }
 
-/** A tenant beside the first one, which creates one deployment after the other. */
+/** Creates a second tenant, which creates one deployment after the other. */
 export async function startSingles({ berth, apps }: World, withinMs: number): Promise<SinglesOfAnother> {
   const key = await berth.otherTenant('other');
-  /** When each deployment was seen and settled first, by its id. */
+  /** When each deployment was first seen and first settled, by id. */
   const handedAt = new Map<string, number>();
   const placedAt = new Map<string, number>();
   const settledAt = new Map<string, number>();
@@ -106,7 +107,7 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
     if (!settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
   });
   const until = async (what: string, check: () => boolean): Promise<void> => {
-    await waitFor(what, async () => check(), { timeoutMs: withinMs, intervalMs: LOOK_MS });
+    await waitFor(what, async () => check(), { timeoutMs: withinMs, intervalMs: POLL_MS });
   };
   const own = new Set<string>();
   return {
@@ -122,8 +123,11 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
         settled: after(settledAt.get(id)),
       };
     },
-    untilCalm: () => until('nothing to be under way', () => performance.now() - lastAt >= CALM_MS),
+    untilCalm: () => until('no work to be left', () => performance.now() - lastAt >= CALM_MS),
     untilSettled: (count) =>
-      until('the crowd to settle', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
+      until(
+        'the other deployments to settle',
+        () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count,
+      ),
   };
 }

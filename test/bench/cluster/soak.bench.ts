@@ -6,12 +6,12 @@ import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
 
-/** The shortest and the longest time of what does not count: with 5,000 deployments a quarter of an hour. */
+/** The shortest and the longest warm-up, in seconds: with 5,000 deployments 15 minutes. */
 const WARM_SECONDS = [30, 900] as const;
-/** What counts takes so many times as long: a tenth of a MiB, which is what is told of a heap, is less of it. */
+/** The measured time as a multiple of the warm-up. In a longer time, a change of 0.1 MiB matters less. */
 const COUNTED = 2;
 const CUT_EVERY_MS = 3_000;
-/** Every watch that is open, each time; after the last of them all is listed anew, and a sample taken. */
+/** How the watches are cut, one after the other. After the last cut, everything is listed again and a sample is taken. */
 const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
 const QUIET_MS = 1_500;
 const MS = 1000;
@@ -39,9 +39,9 @@ export const bench: Bench = {
     const { berth } = await filledWorld(context, count);
     const warmSeconds = secondsBeside(count, WARM_SECONDS);
     const seconds = COUNTED * warmSeconds;
-    context.log(`${warmSeconds} s that do not count, until caches are full`);
+    context.log(`${warmSeconds} s of warm-up, until caches are full`);
     await soak(context, berth, warmSeconds, new Map());
-    context.log(`${seconds} s that count`);
+    context.log(`${seconds} s of measurement`);
     let lines = new Map<ClusterRole, Usage[]>();
     const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
@@ -72,7 +72,7 @@ export const bench: Bench = {
   },
 };
 
-/** @returns how often each watch was broken */
+/** Cuts the watches and takes samples. Returns the number of cuts per watch. */
 async function soak(
   { log }: BenchContext,
   { proxy, pidOf }: ClusterBerth,
@@ -81,7 +81,7 @@ async function soak(
 ): Promise<number> {
   const until = performance.now() + seconds * MS;
   let broken = 0;
-  // At one time some are between two connections.
+  // Some watches may be reconnecting, so this is the maximum that was open.
   let watches = 0;
   const onCut = () => {
     broken += 1;
@@ -98,7 +98,7 @@ async function soak(
       await sleep(CUT_EVERY_MS);
     }
     await untilQuiet(proxy, QUIET_MS).catch((error: Error) => log(error.message));
-    // What passed is not needed any more.
+    // Recorded requests are not needed any more.
     proxy.clear();
     for (const [role, line] of lines) line.push(await liveUsageOf({ name: role, pid: pidOf(role) }));
   }

@@ -5,7 +5,7 @@ import { ROLES } from './berth.ts';
 import { isRead, isWrite, summaryOf, untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
 
-/** The shortest and the longest time, as long as the watches that end in it: 5,000 deployments are looked at for five minutes. */
+/** The shortest and the longest time in seconds: with 5,000 deployments five minutes, so that watches end in this time. */
 const SECONDS = [15, 300] as const;
 const MINUTE_S = 60;
 const MS = 1000;
@@ -35,27 +35,27 @@ export const bench: Bench = {
     const { proxy } = berth;
     const seconds = secondsBeside(count, SECONDS);
     let watches = 0;
-    let asked = '';
+    let requests = '';
     const ours = async (): Promise<Sample> => {
       watches = proxy.openWatches().length;
-      // What never ends is what is to be counted.
+      // Continues after the timeout, because endless work is to be measured.
       await untilQuiet(proxy).catch((error: Error) => context.log(error.message));
       proxy.clear();
-      const looks = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
+      const samplers = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
       await sleep(seconds * MS);
-      const taken = looks.map(({ role, usage }) => ({
+      const taken = samplers.map(({ role, usage }) => ({
         role,
         processor: 100 * cpuShare(usage.stop()),
         memory: processUsage(berth.pidOf(role)).rssMib,
       }));
       const seen = proxy.exchanges();
-      // Also what comes every so often, whatever happens: nobody but leases and watches is left out.
-      const asking = seen.filter(({ verb }) => verb !== 'watch');
-      const work = asking.filter(({ resource }) => resource !== 'leases');
-      const leases = asking.filter(({ resource }) => resource === 'leases');
-      const reopened = seen.length - asking.length;
-      asked = summaryOf(work) || 'nothing';
-      const perMinute = (requests: number) => (requests * MINUTE_S) / seconds;
+      // All requests except leases and watches count, also periodic ones.
+      const calls = seen.filter(({ verb }) => verb !== 'watch');
+      const work = calls.filter(({ resource }) => resource !== 'leases');
+      const leases = calls.filter(({ resource }) => resource === 'leases');
+      const reopened = seen.length - calls.length;
+      requests = summaryOf(work) || 'nothing';
+      const perMinute = (calls: number) => (calls * MINUTE_S) / seconds;
       const writes = work.filter(isWrite).length;
       const leaseReads = leases.filter(isRead).length;
       return {
@@ -76,7 +76,7 @@ export const bench: Bench = {
     return {
       ours,
       notes: () => [
-        `${count} deployments, ${seconds} s a round, ${watches} watches. Asked beyond leases and watches: ${asked}. Not in it: every 30 to 40 minutes each watch lists anew ([decision 0046](decisions/0046-recover-lost-events.md)). PostgreSQL is not in the share of the API. In a run with \`restart\` the processes were started anew before, and in one with \`soak\` they have collected all garbage some dozen times.`,
+        `${count} deployments, ${seconds} s a round, ${watches} watches. Requests except leases and watches: ${requests}. Not included: each watch lists again every 30 to 40 minutes ([decision 0046](decisions/0046-recover-lost-events.md)). PostgreSQL is not in the share of the API. In a run with \`restart\`, the processes were restarted before. In a run with \`soak\`, they have collected all garbage some dozen times.`,
         berth.note,
       ],
     };

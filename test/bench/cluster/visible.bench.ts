@@ -16,13 +16,13 @@ import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 30;
 const RATE = 20;
-const LOOK_MS = 5;
-/** After an idle one whose pod is available and whose status says so: its last Events. */
+const POLL_MS = 5;
+/** Pause after an idle deployment is ready, for its last Events. */
 const PAUSE_MS = 100;
 const MS = 1000;
 const BUSY = 'busy ';
 
-/** Of the busy ones, until the last one's Deployment is seen: whether they wait, or the processors are full. */
+/** Costs until the Deployment of the last busy deployment is visible. They show whether the processors are fully used. */
 const BUSY_COSTS: readonly Measure[] = [...ROLE_COSTS, ...MACHINE_COSTS].map(({ name, ...measure }) => ({
   ...measure,
   name: `${BUSY}${name}`,
@@ -95,20 +95,20 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `Of ${count} deployments each. Up to the Deployment ${steps}, each waiting for the one before; Berth has two commits of PostgreSQL before them.`,
+        `${count} deployments each. Up to the Deployment there are ${steps}, and each waits for the previous one. Before them, Berth needs two commits of PostgreSQL.`,
         note,
       ],
     };
   },
 };
 
-/** When what is waited for came, by performance.now() or in ms since the POST. */
+/** The times when objects were seen, by performance.now() or in ms since the POST. */
 interface Arrival {
   readonly resource: number;
   readonly visible: number;
 }
 
-/** Notes when the custom resource and the application's Deployment are seen first. @param keyOf whose an object is */
+/** Records when custom resource and Deployment are first seen. @param keyOf the key of the deployment of an object */
 function noteArrivals(apps: Apps, keyOf: (app: SeenApp, object: UntypedObject) => string | undefined) {
   const seen = { resource: new Map<string, number>(), visible: new Map<string, number>() };
   apps.follow((app, object, at) => {
@@ -119,36 +119,36 @@ function noteArrivals(apps: Apps, keyOf: (app: SeenApp, object: UntypedObject) =
     if (key !== undefined && times && !times.has(key)) times.set(key, at);
   });
   return {
-    /** @throws Error when it does not come */
+    /** @throws Error if the Deployment is not seen in time */
     async of(key: string): Promise<Arrival> {
       const deadline = performance.now() + patience(1);
-      // The watch notes it; this only looks whether it has.
+      // Polls the records of the watch.
       for (;;) {
         const [resource, visible] = [seen.resource.get(key), seen.visible.get(key)];
         if (resource !== undefined && visible !== undefined) return { resource, visible };
         if (performance.now() > deadline) throw new Error(`failed to see the Deployment of ${key}`);
-        await sleep(LOOK_MS);
+        await sleep(POLL_MS);
       }
     },
   };
 }
 
-/** Every deployment that is there is so. */
+/** Resolves when `check` is true for every deployment. @throws Error after a timeout */
 async function until(apps: Apps, check: (app: SeenApp) => boolean): Promise<void> {
   const deadline = performance.now() + patience(1);
   while (apps.size === 0 || !apps.all().every(check)) {
-    if (performance.now() > deadline) throw new Error('failed to wait until every deployment serves');
-    await sleep(LOOK_MS);
+    if (performance.now() > deadline) throw new Error('not every deployment became ready in time');
+    await sleep(POLL_MS);
   }
 }
 
 const visibleOf = ({ visible }: Arrival) => visible;
 
 /**
- * Some that do not count, then the idle and the busy ones.
- * @param side how many, and whose processor time counts
- * @param single when what it made came, in ms since `began`, by performance.now()
- * @param served resolves when all of them serve
+ * Runs the warm-up, then the idle and the busy deployments.
+ * @param side the number of deployments, and the roles whose processor time counts
+ * @param single creates a deployment; returns the times in ms since `began`
+ * @param served resolves when all deployments are ready
  */
 async function sampleOf(
   side: { count: number; berth: ClusterBerth; roles: readonly BenchRole[] },
@@ -166,18 +166,18 @@ async function sampleOf(
     return values;
   };
   const busy = async (): Promise<Arrival[]> => {
-    const underWay: Promise<Arrival>[] = [];
+    const pending: Promise<Arrival>[] = [];
     const began = performance.now();
     for (let index = 0; index < count; index += 1) {
       const due = began + (index * MS) / RATE;
       await sleep(Math.max(0, due - performance.now()));
-      // A late POST of a process that had no turn on full processors is late for its caller too.
+      // The time counts from the due time, because a POST that is late on busy processors is late for its caller too.
       const one = single(`busy-${index}`, due);
-      // Awaited below, once all are under way.
+      // Awaited below.
       one.catch(() => undefined);
-      underWay.push(one);
+      pending.push(one);
     }
-    return Promise.all(underWay);
+    return Promise.all(pending);
   };
   await Promise.all(Array.from({ length: WARM }, (_, index) => single(`warm-${index}`, performance.now())));
   await served();

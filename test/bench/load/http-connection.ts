@@ -1,21 +1,22 @@
-/** One kept-alive HTTP/1.1 connection, as cheap as can be: what the load costs, the server does not get. */
+/** A keep-alive HTTP/1.1 connection that is as cheap as possible, because load and server share the processors. */
 import { connect, type Socket } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 
+/** A response. */
 export interface Reply {
   readonly status: number;
   readonly body: Buffer;
 }
 
-/** Sends one request after the other; each waits for the reply of the one before. */
+/** Sends one request after the other. Each waits for the response to the previous one. */
 export class HttpConnection {
   readonly #socket: Socket;
   #chunks: Buffer[] = [];
   #received = 0;
   #status = 0;
-  /** Bytes of head and body; null: the head is not complete. */
+  /** Bytes of head and body. null until the head is complete. */
   #expected: number | null = null;
   #headLength = 0;
   #waiting: { resolve(reply: Reply): void; reject(error: Error): void } | null = null;
@@ -27,10 +28,10 @@ export class HttpConnection {
     this.#socket.on('close', () => this.#fail(new Error('the server has closed the connection')));
   }
 
-  /** @param request the whole request as bytes, with its Content-Length */
+  /** Sends a request. @param request the complete request, including its Content-Length @throws Error if the connection ends */
   send(request: Buffer): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      // One that was closed between two requests tells nobody any more.
+      // No event follows if the connection was closed between two requests.
       if (this.#socket.destroyed) return reject(new Error('the server has closed the connection'));
       this.#waiting = { resolve, reject };
       this.#socket.write(request);
@@ -71,7 +72,7 @@ export class HttpConnection {
     this.#status = Number(head.slice(9, 12));
     this.#headLength = end + HEAD_END.length;
     if (length === undefined && this.#status !== 204)
-      this.#fail(new Error('the answer has no Content-Length'));
+      this.#fail(new Error('the response has no Content-Length'));
     this.#expected = this.#headLength + Number(length ?? 0);
   }
 }

@@ -1,4 +1,4 @@
-/** The process that makes the load; see load.ts, which starts it. */
+/** The process that generates load. load.ts starts it. */
 import { quantile } from '../statistics.ts';
 import { HttpConnection } from './http-connection.ts';
 import { type LoadJob, type LoadResult, NAME } from './load.ts';
@@ -13,7 +13,7 @@ function requestBytes(job: LoadJob, path: string, body: string | null): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Requests, one after the other: bodies with a name of their own, paths in turn. */
+/** The bytes of each request: each body has its own name, and paths are used in turn. */
 function requestMaker(job: LoadJob): (index: number) => Buffer {
   const { body, paths, namePrefix } = job;
   if (body === null) {
@@ -39,7 +39,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
         latencies.push(performance.now() - began);
         if (status !== job.expected)
           throw new Error(
-            `failed to make the load: ${job.method} was answered ${status}: ${body.toString()}`,
+            `failed to make the load: ${job.method} got the status ${status}: ${body.toString()}`,
           );
       }
     } finally {
@@ -59,5 +59,5 @@ process.on('message', (job: LoadJob) => {
     (error: Error) => process.send?.({ error: error.message }),
   );
 });
-// The other end is gone: so is whoever wants the load.
+// The parent process has ended.
 process.on('disconnect', () => process.exit());

@@ -1,24 +1,25 @@
-/** Load from a process of its own: a fixed number of requests over a fixed number of connections. */
+/** Generates load in a separate process: a fixed number of requests over a fixed number of connections. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Stands in a body where each request has a name of its own. */
+/** Placeholder in a body for the name, which differs in each request. */
 export const NAME = '{{name}}';
 
+/** A fixed number of requests. */
 export interface LoadJob {
   /** Base URL. */
   readonly url: string;
   readonly method: 'GET' | 'POST';
-  /** Taken in turn. */
+  /** Used in turn. */
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON; null: none. */
+  /** JSON. null: no body. */
   readonly body: string | null;
   readonly namePrefix: string;
   readonly requests: number;
-  /** Each sends one request after the other. */
+  /** Number of connections. Each sends one request after the other. */
   readonly connections: number;
-  /** Status of every answer; another one ends the measure. */
+  /** Expected status of every response. Another status ends the measurement. */
   readonly expected: number;
 }
 
@@ -28,34 +29,36 @@ export interface LoadResult {
   readonly p99Ms: number;
 }
 
+/** A running load process. */
 export interface Load {
-  /** One job at a time. @throws Error when an answer was not as expected */
+  /** Runs one job at a time. @throws Error after an unexpected response */
   run(job: LoadJob): Promise<LoadResult>;
   stop(): Promise<void>;
 }
 
 const WORKER = fileURLToPath(new URL('load-worker.ts', import.meta.url));
 
-type Told = { result: LoadResult } | { error: string };
+type Message = { result: LoadResult } | { error: string };
 
-function nextMessage(child: ChildProcess): Promise<Told> {
+function nextMessage(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error('failed to make the load: its process has ended'));
+    const ended = () => reject(new Error('failed to make the load: the process has ended'));
     child.once('exit', ended);
     child.once('message', (message) => {
       child.off('exit', ended);
-      resolve(message as Told);
+      resolve(message as Message);
     });
   });
 }
 
+/** Starts the load process. */
 export function startLoad(): Load {
   const child = fork(WORKER, { execPath: process.execPath, execArgv: [] });
   return {
     async run(job) {
-      const told = nextMessage(child);
+      const pending = nextMessage(child);
       child.send(job);
-      const message = await told;
+      const message = await pending;
       if ('error' in message) throw new Error(message.error);
       return message.result;
     },

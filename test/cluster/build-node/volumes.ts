@@ -7,7 +7,7 @@ import type { Container, Pod, SecretVolume } from './pod-types.ts';
 
 /** Volumes of a pod, as folders. */
 
-/** A feature of the pod that this node does not support. null: none. */
+/** A feature of the pod that this node does not support. null if it supports all features. */
 export function unsupported({ spec }: Pod): string | null {
   if (spec.restartPolicy !== 'Never') return `restartPolicy ${spec.restartPolicy}`;
   const volume = spec.volumes?.find(({ emptyDir, secret }) => emptyDir === undefined && secret === undefined);

@@ -1,9 +1,9 @@
 /**
- * Base images for builds where no registry of the world is reached: made here from Debian's packages and npm's, kept in
- * the cache as OCI image layouts, and pushed to the registry of a test.
+ * Base images for builds without a public registry. They are built from packages of Debian and npm, cached as OCI image
+ * layouts, and pushed to the registry of a test.
  *
- * `static`: busybox alone. `node`: node and npm, as official images have them, with busybox for a shell; `node-git`: with
- * git besides. `python`: python3 and pip, likewise. None holds certificates of authorities or a package manager of a distribution.
+ * `static`: busybox. `node`: node and npm like the official images, with busybox as shell. `node-git`: `node` with git.
+ * `python`: python3 and pip, with busybox. None contains CA certificates or a package manager of a distribution.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -19,21 +19,21 @@ export { type BaseImageName, baseImageNames };
 export interface PushedImage {
   /** `127.0.0.1:port/base/node:latest`. */
   readonly ref: string;
-  /** `sha256:…` of its manifest. */
+  /** Digest of its manifest, `sha256:…`. */
   readonly digest: string;
 }
 
 export interface PushOptions extends ResolveOptions {
-  /** Default `base/<name>:latest`. */
+  /** Default: `base/<name>:latest`. */
   repository?: string;
-  /** For a registry that asks for a password: see `crane`. */
+  /** Folder with credentials, for a registry with passwords: see `crane`. */
   dockerConfig?: string;
 }
 
 /**
- * Pushes a base image to a registry; makes it first where the cache does not have it (seconds, once).
+ * Pushes a base image to a registry. Builds it first if it is not in the cache (seconds, once).
  * @param host `127.0.0.1:port`
- * @throws BinariesMissingError where its parts cannot be had
+ * @throws BinariesMissingError if its parts are not available
  */
 export async function pushBaseImage(
   name: BaseImageName,
@@ -46,7 +46,7 @@ export async function pushBaseImage(
   return { ref, digest: pushed.slice(pushed.indexOf('@') + 1) };
 }
 
-/** Folder of the image as an OCI image layout, in the cache. */
+/** Folder of the image in the cache, as an OCI image layout. */
 export async function baseImage(name: BaseImageName, options: ResolveOptions = {}): Promise<string> {
   const log = options.log ?? ((line: string) => console.error(line));
   const parts = await partsOf(name, options);
@@ -55,10 +55,10 @@ export async function baseImage(name: BaseImageName, options: ResolveOptions = {
   const folder = join(home, `${name}-${key}-${process.arch}`);
   mkdirSync(home, { recursive: true });
   const onWait = (pid: number) =>
-    log(`Waiting for process ${pid}, which is making the image ${name} already …`);
+    log(`Waiting for process ${pid}, which is already building the image ${name} …`);
   return await withLock(`${folder}.lock`, onWait, async () => {
     if (existsSync(folder)) return folder;
-    log(`Making the base image ${name} in ${folder}, once …`);
+    log(`Building the base image ${name} in ${folder}, once …`);
     await make(name, parts, folder);
     return folder;
   });

@@ -1,4 +1,4 @@
-/** What is in each base image. */
+/** The contents of each base image. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -24,11 +24,11 @@ import type { ImageConfig } from './oci-layout.ts';
 export const baseImageNames = ['static', 'node', 'node-git', 'python', 'postgres', 'redis'] as const;
 export type BaseImageName = (typeof baseImageNames)[number];
 
-/** Where the content comes from. */
+/** The sources of the contents. */
 export interface Parts {
-  /** Tells one content from another. */
+  /** Identifies the contents. */
   version: string;
-  /** Folder with the content of Debian's packages. */
+  /** Folder with the contents of Debian's packages. */
   debian: string;
   /** Folder of the npm package `node`, and its version. */
   node?: { folder: string; version: string };
@@ -36,7 +36,7 @@ export interface Parts {
   npm?: string;
 }
 
-/** A change in how the parts are put together is a new recipe. */
+/** Incremented when the assembly of images changes. */
 const RECIPE = 2;
 
 const NODE_LIBRARIES = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'busybox-static'];
@@ -47,20 +47,20 @@ const DEBIAN: Record<BaseImageName, DebianTree> = {
   'node-git': {
     name: 'node-git',
     packages: ['git', ...NODE_LIBRARIES],
-    // Without perl, which no command of a clone is written in.
+    // Without perl, which clones do not need.
     dependencies: /^(lib(?!perl|error-perl)|zlib1g)/,
   },
   python: {
     name: 'python',
     packages: ['python3-minimal', 'libpython3-stdlib', 'python3-pip-whl', 'busybox-static'],
-    // Not what its libraries ask for beside libraries: perl, dpkg and their own.
+    // Without indirect dependencies that are no libraries, such as perl and dpkg.
     dependencies: /^(python3|lib(?!perl|gdbm|md0|selinux|acl|pcre)|zlib1g|media-types)/,
   },
   postgres: {
-    // Its version is that of the distribution: postgresql-15, say.
+    // Its version depends on the distribution, such as postgresql-15.
     name: 'postgres',
     packages: ['postgresql', 'busybox-static'],
-    // Without the compiler for queries (LLVM), which is larger than all the rest.
+    // Without the JIT compiler (LLVM), which is larger than everything else.
     dependencies: /^(postgresql-(client-)?\d+$|lib(?!perl|llvm|z3|db|gdbm|icu-dev)|zlib1g|tzdata)/,
   },
   redis: {
@@ -70,7 +70,7 @@ const DEBIAN: Record<BaseImageName, DebianTree> = {
   },
 };
 
-/** The npm of the Node line that package.json asks for. */
+/** The npm version for the Node version in package.json. */
 const NPM = {
   name: 'npm',
   version: '11.21.2',
@@ -78,7 +78,7 @@ const NPM = {
     'sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==',
 };
 
-/** @throws BinariesMissingError where a part cannot be had */
+/** @throws BinariesMissingError if a part is not available */
 export async function partsOf(name: BaseImageName, options: ResolveOptions): Promise<Parts> {
   if (process.platform !== 'linux') {
     throw new BinariesMissingError('Base images are made of the programs of this machine: it must be Linux.');
@@ -93,7 +93,7 @@ export async function partsOf(name: BaseImageName, options: ResolveOptions): Pro
 
 const withNode = (name: BaseImageName) => name === 'node' || name === 'node-git';
 
-/** The Node that this project runs with, as npm has installed it. */
+/** The Node that runs this project, as npm has installed it. */
 function nodePackage(): { folder: string; version: string } {
   const folder = dirname(createRequire(import.meta.url).resolve('node/package.json'));
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
@@ -103,7 +103,7 @@ function nodePackage(): { folder: string; version: string } {
   );
 }
 
-/** Puts an image's files into `root`, which it makes; returns how the image runs. */
+/** Creates `root` with the files of an image. Returns the configuration of the image. */
 export async function assembleRoot(name: BaseImageName, parts: Parts, root: string): Promise<ImageConfig> {
   cpSync(parts.debian, root, { recursive: true, verbatimSymlinks: true });
   const unread = ['doc', 'man', 'locale', 'lintian', 'info', 'bug'].map((folder) => `usr/share/${folder}`);
@@ -119,7 +119,7 @@ export async function assembleRoot(name: BaseImageName, parts: Parts, root: stri
   return { Env: environment, Cmd: ['/bin/sh'] };
 }
 
-/** Where a package has its programs and libraries below /usr alone, /bin, /lib and the like are links there. */
+/** If a package has programs and libraries only in /usr, creates links such as /bin and /lib. */
 function linkMergedFolders(root: string): void {
   for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
     if (existsSync(join(root, folder)) || !existsSync(join(root, 'usr', folder))) continue;
@@ -136,7 +136,7 @@ function writeSystemFiles(root: string): void {
   const users = [
     'root:x:0:0::/root:/bin/sh',
     'app:x:1000:1000::/home/app:/bin/sh',
-    // Of the official images of PostgreSQL, Valkey and Redis.
+    // The user of the official images of PostgreSQL, Valkey and Redis.
     'data:x:999:999::/:/bin/sh',
     'nobody:x:65534:65534::/:',
   ];
@@ -152,7 +152,7 @@ function write(root: string, path: string, lines: readonly string[], mode = 0o64
   chmodSync(join(root, path), mode);
 }
 
-/** A link for each command of busybox that nothing else gives. */
+/** Creates a link for each command of busybox that no other package has. */
 async function linkApplets(root: string): Promise<void> {
   const busybox = ['bin', 'usr/bin'].find((folder) => existsSync(join(root, folder, 'busybox')));
   const { stdout } = await promisify(execFile)(join(root, busybox ?? 'bin', 'busybox'), ['--list']);
@@ -171,7 +171,7 @@ function addNode(root: string, { node, npm }: Parts, environment: readonly strin
   cpSync(npm ?? '', join(modules, 'npm'), { recursive: true, verbatimSymlinks: true });
   for (const command of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${command}-cli.js`, join(bin, command));
-  // Scripts of packages begin with it.
+  // Scripts of packages use /usr/bin/env.
   mkdirSync(join(root, 'usr/bin'), { recursive: true });
   if (!existsSync(join(root, 'usr/bin/env'))) symlinkSync('/bin/busybox', join(root, 'usr/bin/env'));
   return { Env: [...environment, `NODE_VERSION=${node?.version}`], Cmd: ['node'] };
@@ -184,20 +184,20 @@ function addPython(root: string, environment: readonly string[]): ImageConfig {
   const script = ['#!/bin/sh', `exec python3 /usr/share/python-wheels/${pip}/pip "$@"`];
   for (const command of ['pip', 'pip3']) write(root, `usr/local/bin/${command}`, script, 0o755);
   for (const version of readdirSync(join(root, 'usr/lib')).filter((file) => /^python3\.\d+$/.test(file))) {
-    // An image holds one application: what pip installs gets into nobody's way.
+    // An image contains one application, so pip may install packages globally.
     rmSync(join(root, 'usr/lib', version, 'EXTERNALLY-MANAGED'), { force: true });
   }
   if (!existsSync(join(root, 'usr/bin/env'))) symlinkSync('/bin/busybox', join(root, 'usr/bin/env'));
   return { Env: [...environment, 'PYTHONDONTWRITEBYTECODE=1'], Cmd: ['python3'] };
 }
 
-/** Script that an image begins with; empty: none. */
+/** The entry point script of an image. Empty if the image has no such script. */
 function entrypointOf(name: BaseImageName): string {
   const path = join(dirname(fileURLToPath(import.meta.url)), 'entrypoints', `${name}.sh`);
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
-/** As the official image, as far as Berth knows it: its user, its entry point, its signal. */
+/** Has the properties of the official image on which Berth depends: user, entry point and signal. */
 function addPostgres(root: string): ImageConfig {
   const [version = ''] = readdirSync(join(root, 'usr/lib/postgresql'));
   const home = join('usr/lib/postgresql', version);

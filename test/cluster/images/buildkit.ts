@@ -1,11 +1,10 @@
 /**
- * A real BuildKit on this machine: buildkitd with runc, reached through a unix socket in a temporary folder.
+ * Runs buildkitd with runc on this machine. Clients reach it by a unix socket in a temporary folder.
  *
- * It runs in mount and pid namespaces of its own. So its overlay mounts are seen by nobody else, and all of it (the
- * daemon, runc, every process of a RUN step) ends with one kill of the process that made the namespaces, which the
- * watchdog does when we are gone. Nothing is isolated from the network: a RUN step has the network of this machine,
- * loopback included, and so reaches whatever listens there, as the registries and git servers of the tests do. Build
- * nothing with it that you would not run.
+ * It runs in separate mount and pid namespaces, so its overlay mounts are invisible to other processes. The watchdog ends
+ * everything (daemon, runc and the processes of RUN steps) by killing the process that created the namespaces. The network
+ * is not isolated: a RUN step can reach everything on this machine, including loopback, where the registries and git servers
+ * of tests listen. Build only trusted code with it.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,42 +16,42 @@ import { waitFor } from '../wait.ts';
 import { removeCgroups, removeOrphanedCgroups } from './cgroups.ts';
 import { resolveImageTools, resolveRunc } from './tools.ts';
 
-/** How to speak with a registry. One not named: over plain HTTP if it is on loopback, else over TLS that this machine's authorities vouch for. */
+/** Access to a registry. By default, registries on loopback use plain HTTP, and others TLS with the CAs of this machine. */
 export interface RegistryAccess {
   /** `127.0.0.1:port`. */
   host: string;
-  /** Plain HTTP. Default false. */
+  /** Whether it uses plain HTTP. Default: false. */
   http?: boolean;
-  /** Authorities that vouch for it, PEM. */
+  /** CA certificates, PEM. */
   ca?: string;
 }
 
 export interface BuildkitOptions {
   registries?: readonly RegistryAccess[];
-  /** Megabytes of cache that stay through a clean-up, and that cause one. Default 2,000 and 4,000. */
+  /** Cache size in megabytes that a cleanup keeps, and that causes a cleanup. Default: 2,000 and 4,000. */
   cache?: { keepMb: number; limitMb: number };
-  /** Build steps at a time. Default: as many as there are. */
+  /** Maximum number of parallel build steps. Default: unlimited. */
   parallel?: number;
   log?: (line: string) => void;
 }
 
 export interface LocalBuildkit {
-  /** `unix:///…`: what `buildctl --addr` takes. */
+  /** Value for `buildctl --addr`: `unix:///…`. */
   readonly address: string;
   readonly buildctlPath: string;
   readonly stateDir: string;
-  /** Runs buildctl against it; gives what it prints to standard output. */
+  /** Runs buildctl. Returns its standard output. */
   buildctl(args: readonly string[], options?: BuildctlOptions): Promise<string>;
-  /** Ends the daemon and all that it runs; its cache stays. `SIGKILL` for a crash. */
+  /** Stops the daemon and its processes. The cache stays. `SIGKILL` simulates a crash. */
   halt(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Starts it again on the same cache, and waits until it takes builds. Other registries may be given. */
+  /** Starts the daemon again with the same cache, and waits until it is ready. @param registries replace the previous ones */
   start(registries?: readonly RegistryAccess[]): Promise<void>;
-  /** Ends it and removes its state. */
+  /** Stops the daemon, and removes its state. */
   stop(): Promise<void>;
 }
 
 export interface BuildctlOptions {
-  /** Added to ours; `DOCKER_CONFIG` names the folder with the passwords of registries. */
+  /** Additional variables. `DOCKER_CONFIG` names the folder with the credentials of registries. */
   env?: Record<string, string>;
   signal?: AbortSignal;
 }
@@ -61,14 +60,12 @@ const NAME = 'buildkitd';
 const STATE_PREFIX = 'berth-buildkit-';
 
 /**
- * Starts BuildKit and waits until it takes builds; ends with this process, however that ends.
- * @throws BinariesMissingError where it cannot run: needs Linux, root, unshare, and what `tools.ts` names
+ * Starts BuildKit, and waits until it is ready. It stops when this process ends.
+ * @throws BinariesMissingError if it cannot run: it needs Linux, root, unshare and the programs of `tools.ts`
  */
 export async function startBuildkit(options: BuildkitOptions = {}): Promise<LocalBuildkit> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new BinariesMissingError(
-      'Building images for real needs Linux and root: BuildKit mounts what it builds.',
-    );
+    throw new BinariesMissingError('Image builds need Linux and root, because BuildKit mounts file systems.');
   }
   const [tools, runc] = [
     await resolveImageTools(['buildkitd', 'buildctl'], { log: options.log }),
@@ -113,7 +110,7 @@ export async function startBuildkit(options: BuildkitOptions = {}): Promise<Loca
   }
 }
 
-/** Of its own, so that what a crash leaves can be told from the cgroups of others. */
+/** A separate cgroup for each daemon, so that leftovers of a crash can be recognized. */
 function cgroupOf(stateDir: string): string {
   return stateDir.slice(stateDir.lastIndexOf('/') + 1);
 }
@@ -141,14 +138,14 @@ async function startDaemon(stateDir: string, buildkitd: string, runc: string, co
   });
 }
 
-/** runc by way of a script: BuildKit has no setting for where runc keeps its state, which else is /run/runc. */
+/** A script that runs runc, because BuildKit has no setting for runc's state folder (by default /run/runc). */
 function writeRunc(stateDir: string, runc: string): string {
   const path = join(stateDir, 'runc.sh');
   writeFileSync(path, `#!/bin/sh\nexec '${runc}' --root '${join(stateDir, 'runc')}' "$@"\n`, { mode: 0o755 });
   return path;
 }
 
-/** TOML writes strings, numbers and lists of strings as JSON does. */
+/** Strings, numbers and lists of strings have the same form in TOML and JSON. */
 function writeConfig(
   stateDir: string,
   address: string,
@@ -187,7 +184,7 @@ function writeConfig(
   return path;
 }
 
-/** The noted process is `unshare`, which passes no signal on: the daemon is its only child. */
+/** The recorded process is `unshare`, which forwards no signals. The daemon is its only child. */
 async function halt(stateDir: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const pid = runningPid(stateDir, NAME);
   if (pid !== undefined && signal === 'SIGTERM') {
@@ -197,7 +194,7 @@ async function halt(stateDir: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<vo
       const gone = async () => runningPid(stateDir, NAME) === undefined;
       await waitFor('the end of BuildKit', gone, { timeoutMs: 10_000 });
     } catch {
-      // It has ended already, or takes too long: then it goes the hard way.
+      // It has ended already, or does not end in time. Then it is killed.
     }
   }
   await stopProcess(stateDir, NAME, { signal: 'SIGKILL' });

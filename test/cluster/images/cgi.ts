@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Gives the request's body to a CGI program and its output to the client (RFC 3875, section 6). */
+/** Connects a request with a CGI program (RFC 3875, section 6). */
 export function answerAsCgi(program: ChildProcess, request: IncomingMessage, response: ServerResponse): void {
   const { stdin, stdout } = program;
-  if (!stdin || !stdout) throw new Error('failed to answer: the program has no input or no output');
+  if (!stdin || !stdout) throw new Error('the program has no standard input or output');
   program.once('error', () => response.writeHead(500).end());
   stdin.on('error', () => {});
   request.pipe(stdin);

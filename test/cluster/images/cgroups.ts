@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Removes the cgroups of this name and those below, in every hierarchy; one that still holds a process stays. */
+/** Removes the cgroups with this name and their children in every hierarchy. A cgroup with processes stays. */
 export function removeCgroups(name: string): void {
   for (const hierarchy of ['', ...folders(ROOT)]) {
     const path = join(ROOT, hierarchy, name);
@@ -11,7 +11,7 @@ export function removeCgroups(name: string): void {
   }
 }
 
-/** Removes the cgroups named after a folder of `parent` that begins with `prefix` and is no longer there: a crash leaves them. */
+/** Removes cgroups with this prefix whose folder in `parent` no longer exists. They are leftovers of a crash. */
 export function removeOrphanedCgroups(prefix: string, parent: string): void {
   const names = ['', ...folders(ROOT)].flatMap((hierarchy) => folders(join(ROOT, hierarchy)));
   for (const name of new Set(names)) {
@@ -24,7 +24,7 @@ function removeTree(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Not empty, or just removed by somebody else.
+    // Not empty, or removed by another process.
   }
 }
 

@@ -7,10 +7,10 @@ import { resolveImageTools } from './tools.ts';
 const run = promisify(execFile);
 
 /**
- * Runs crane and returns what it prints, without the last line's end: `crane(['digest', '127.0.0.1:5000/a/b:1'])`.
- * Takes plain HTTP and any certificate.
- * @param options.dockerConfig folder with the passwords of registries, from `writeDockerConfig`
- * @throws Error with crane's own message
+ * Runs crane, and returns its output without the final line end: `crane(['digest', '127.0.0.1:5000/a/b:1'])`. Accepts plain
+ * HTTP and any certificate.
+ * @param options.dockerConfig folder with the credentials of registries, from `writeDockerConfig`
+ * @throws Error with the message of crane
  */
 export async function crane(
   args: readonly string[],
@@ -22,12 +22,14 @@ export async function crane(
     const { stdout } = await run(command, [...args, '--insecure'], { env, maxBuffer: 1 << 26 });
     return stdout.trimEnd();
   } catch (cause) {
-    const said = (cause as { stderr?: string }).stderr?.trim();
-    throw new Error(`failed to run crane ${args.join(' ')}: ${said || (cause as Error).message}`, { cause });
+    const message = (cause as { stderr?: string }).stderr?.trim();
+    throw new Error(`failed to run crane ${args.join(' ')}: ${message || (cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
-/** Writes the `config.json` that clients of registries read into a folder of this path; returns the path. */
+/** Writes the `config.json` of registry clients into a folder. Returns the folder. */
 export function writeDockerConfig(
   folder: string,
   passwords: Readonly<Record<string, { username: string; password: string }>>,

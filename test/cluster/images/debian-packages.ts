@@ -1,6 +1,6 @@
 /**
- * Programs and libraries of Debian's packages, unpacked into the cache and never installed: nothing of the machine
- * changes. Needs apt and dpkg, so a Debian or one of its children; works without being root.
+ * Programs and libraries of Debian's packages, unpacked into the cache. Nothing is installed on the machine. Needs apt and
+ * dpkg (Debian, or a distribution based on it), but not root.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,25 +12,25 @@ import { withLock } from '../lock.ts';
 
 type Run = (command: string, args: readonly string[], cwd?: string) => Promise<string>;
 
-/** Runs programs as this machine's user would, and gives what they print. */
+/** Returns a function that runs programs and returns their output. */
 const runner =
   (env: NodeJS.ProcessEnv): Run =>
   async (command, args, cwd) =>
     (await promisify(execFile)(command, args, { cwd, env, maxBuffer: 1 << 26 })).stdout;
 
 export interface DebianTree {
-  /** Names its folder in the cache. */
+  /** Name of its folder in the cache. */
   name: string;
-  /** The first one's version names what was unpacked. */
+  /** The version of the first package identifies the tree. */
   packages: readonly string[];
-  /** Which of the packages that these depend on, and so on, to unpack as well; default: none. */
+  /** Dependencies that are unpacked too, including indirect ones. Default: no dependencies. */
   dependencies?: RegExp;
 }
 
 /**
- * Folder with the content of these packages, in the version that the machine's sources offer at the first call: Debian's
- * mirrors keep no older ones, so none can be pinned. What was taken is listed in `packages.txt` beside it.
- * @throws BinariesMissingError where there is no apt, or it does not reach the packages
+ * Folder with the contents of these packages. Their version is the one that the machine's sources offer at the first call. It
+ * cannot be pinned, because Debian's mirrors keep no older versions. `packages.txt` next to the folder lists the packages.
+ * @throws BinariesMissingError if apt is missing or cannot download the packages
  */
 export async function debianTree(wanted: DebianTree, options: ResolveOptions = {}): Promise<string> {
   const log = options.log ?? ((line: string) => console.error(line));
@@ -42,7 +42,7 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
   const folder = join(home, name);
   mkdirSync(home, { recursive: true });
   const onWait = (pid: number) =>
-    log(`Waiting for process ${pid}, which is unpacking ${wanted.name} already …`);
+    log(`Waiting for process ${pid}, which is already unpacking ${wanted.name} …`);
   return await withLock(`${folder}.lock`, onWait, async () => {
     const present = unpackedIn(folder);
     if (present) return present;
@@ -64,14 +64,14 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
   });
 }
 
-/** The one folder in it is named after the version. */
+/** The only folder in it has the name of the version. */
 function unpackedIn(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined;
   const version = readdirSync(folder).find((entry) => entry !== 'packages.txt');
   return version && join(folder, version);
 }
 
-/** File names of the downloaded packages, sorted: `<name>_<version>_<architecture>.deb`. */
+/** Downloads the packages. Returns their sorted file names: `<name>_<version>_<architecture>.deb`. */
 async function download(wanted: DebianTree, into: string, aptHome: string, run: Run): Promise<string[]> {
   mkdirSync(into, { recursive: true });
   const sandbox = process.getuid?.() === 0 ? ['-o', 'APT::Sandbox::User=root'] : [];
@@ -83,7 +83,7 @@ async function download(wanted: DebianTree, into: string, aptHome: string, run: 
     await attempt([]);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw cause;
-    // The machine's own lists are missing or out of date; they are its owner's to renew, so we keep our own.
+    // The package lists of the machine are missing or out of date. They are not changed: separate lists are used.
     const own = [`Dir::State::Lists=${join(aptHome, 'lists')}`, `Dir::Cache=${join(aptHome, 'cache')}`];
     const settings = own.flatMap((setting) => ['-o', setting]);
     for (const folder of ['lists/partial', 'cache/archives/partial'])
@@ -104,12 +104,12 @@ async function withDependencies(
   const leaveOut = kinds.map((kind) => `--no-${kind}`);
   const args = [...settings, 'depends', '--recurse', ...leaveOut, ...wanted.packages];
   const stdout = await run('apt-cache', args);
-  // Names stand at the start of a line; virtual ones are in angle brackets.
+  // Names are at the start of a line. Virtual packages are in angle brackets.
   const all = stdout.split('\n').filter((line) => /^[a-z0-9]/.test(line) && !line.includes(':'));
   return [...new Set([...wanted.packages, ...all.filter((name) => wanted.dependencies?.test(name))])];
 }
 
-/** Versions hold no underscore; an epoch's colon is written %3a. */
+/** Versions contain no underscore. The colon of an epoch is written as %3a. */
 function versionOf(files: readonly string[], name: string): string {
   const version = files.find((file) => file.startsWith(`${name}_`))?.split('_')[1];
   if (!version) throw new Error(`failed to unpack ${name}: apt downloaded ${files.join(', ') || 'nothing'}`);
@@ -123,6 +123,6 @@ function unavailable(packages: readonly string[], cause: unknown): BinariesMissi
       ? 'this machine has no apt-get, apt-cache and dpkg-deb (Debian or Ubuntu is needed)'
       : stderr?.trim() || message;
   return new BinariesMissingError(
-    `Building images for real needs Debian's ${packages.join(', ')}, which could not be had: ${why}`,
+    `Image builds need Debian's ${packages.join(', ')}, which are not available: ${why}`,
   );
 }

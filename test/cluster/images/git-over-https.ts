@@ -1,4 +1,4 @@
-/** A real git server on loopback: git's own http-backend behind https, with an authority of its own. */
+/** A git server on loopback: git's http-backend over https, with its own CA. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,58 +18,58 @@ import {
   git,
 } from './git-repository.ts';
 
-/** A request that came in. */
+/** A received request. */
 export interface GitRequest {
   readonly method: string;
-  /** With its query: `/team/app.git/info/refs?service=git-upload-pack`. */
+  /** Including the query: `/team/app.git/info/refs?service=git-upload-pack`. */
   readonly path: string;
-  /** Of the answer; undefined while there is none. */
+  /** Status of the response. Undefined until it is sent. */
   status: number | undefined;
 }
 
 export interface GitOverHttps {
-  /** `https://127.0.0.1:port`; the repository team/app is `${url}/team/app.git`. */
+  /** `https://127.0.0.1:port`. The URL of the repository team/app is `${url}/team/app.git`. */
   readonly url: string;
   readonly port: number;
-  /** Holds the repositories. */
+  /** Folder of the repositories. */
   readonly stateDir: string;
-  /** PEM of the authority that vouches for it. */
+  /** CA certificate, PEM. */
   readonly ca: string;
-  /** In the order of their arrival. */
+  /** Received requests, in order. */
   readonly requests: GitRequest[];
-  /** The one that is asked for from now on, as password of any user or as bearer; undefined: everybody may read and push. */
+  /** Required token, as password of any user or as bearer token. Undefined: everyone may read and push. */
   token: string | undefined;
-  /** Takes requests, or those of which this says so, and says nothing, from now on. */
+  /** Whether to leave requests without a response: all, or those that match. */
   hang: boolean | ((request: GitRequest) => boolean);
-  /** Answers with this status alone, from now on. */
+  /** If set, every response has this status. */
   status: number | undefined;
   /**
-   * Writes a commit on top of a branch and gives its id; makes repository and branch where they are not there.
+   * Writes a commit on top of a branch, and returns its id. Creates repository and branch if necessary.
    * @param repository `team/app`
    */
   commitFiles(repository: string, files: FileChanges, options?: CommitOptions): Promise<string>;
-  /** Runs git in the repository on the server's disk, to make tags, delete branches and the like. */
+  /** Runs git in the repository on the server's disk, for example to create tags or delete branches. */
   git(repository: string, ...args: string[]): Promise<string>;
-  /** No longer listens, cuts what is under way; repositories and port stay. */
+  /** Stops listening, and closes all connections. Repositories and port stay. */
   halt(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   start(): Promise<void>;
-  /** Ends it and removes the repositories. */
+  /** Stops the server, and removes the repositories. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a git server; its repositories are made by the first commit.
- * @throws BinariesMissingError where git, or its http-backend, is not installed
+ * Starts a git server. The first commit creates a repository.
+ * @throws BinariesMissingError if git or its http-backend is not installed
  */
 export async function startGitOverHttps(options: { token?: string } = {}): Promise<GitOverHttps> {
   const backend = httpBackend();
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-git-'));
   const watchdog = startWatchdog(stateDir, { removeState: true });
-  const vouching = authority();
+  const issuer = authority();
   const requests: GitRequest[] = [];
   const children = new Set<ChildProcess>();
-  const server = createServer(vouching.issue(['127.0.0.1', 'localhost']), (request, response) => {
+  const server = createServer(issuer.issue(['127.0.0.1', 'localhost']), (request, response) => {
     const entry: GitRequest = { method: request.method ?? '', path: request.url ?? '', status: undefined };
     requests.push(entry);
     response.once('finish', () => {
@@ -78,7 +78,7 @@ export async function startGitOverHttps(options: { token?: string } = {}): Promi
     const { hang } = served;
     if (typeof hang === 'boolean' ? hang : hang(entry)) return;
     if (served.status !== undefined) response.writeHead(served.status).end();
-    else if (served.token !== undefined && !knows(request, served.token)) refuse(response);
+    else if (served.token !== undefined && !isAuthorized(request, served.token)) reject(response);
     else {
       const child = spawn(backend, {
         env: cgiEnvironment(request, stateDir),
@@ -98,7 +98,7 @@ export async function startGitOverHttps(options: { token?: string } = {}): Promi
     url: `https://127.0.0.1:${port}`,
     port,
     stateDir,
-    ca: vouching.cert,
+    ca: issuer.cert,
     requests,
     token: options.token,
     hang: false,
@@ -131,7 +131,7 @@ function httpBackend(): string {
   throw new BinariesMissingError(`A git server needs git's http-backend, and there is none in ${folder}.`);
 }
 
-/** What RFC 3875 and `git help http-backend` ask for. */
+/** Variables of RFC 3875 and `git help http-backend`. */
 function cgiEnvironment(request: IncomingMessage, stateDir: string): Record<string, string> {
   const { pathname, search } = new URL(request.url ?? '/', 'https://127.0.0.1');
   const header = (name: string) => String(request.headers[name] ?? '');
@@ -139,7 +139,7 @@ function cgiEnvironment(request: IncomingMessage, stateDir: string): Record<stri
     PATH: process.env['PATH'] ?? '',
     GIT_PROJECT_ROOT: stateDir,
     GIT_HTTP_EXPORT_ALL: '1',
-    // The settings of whoever runs this are not the server's.
+    // Ignores the git settings of the current user.
     GIT_CONFIG_NOSYSTEM: '1',
     HOME: stateDir,
     REQUEST_METHOD: request.method ?? 'GET',
@@ -149,24 +149,24 @@ function cgiEnvironment(request: IncomingMessage, stateDir: string): Record<stri
     CONTENT_LENGTH: header('content-length'),
     HTTP_CONTENT_ENCODING: header('content-encoding'),
     GIT_PROTOCOL: header('git-protocol'),
-    // Whom it knows by name may push.
+    // http-backend allows pushes only for a named user.
     REMOTE_USER: 'test',
     REMOTE_ADDR: '127.0.0.1',
   };
 }
 
-function knows(request: IncomingMessage, token: string): boolean {
+function isAuthorized(request: IncomingMessage, token: string): boolean {
   const [scheme, value = ''] = (request.headers.authorization ?? '').split(' ');
   if (scheme === 'Bearer') return value === token;
   const credentials = Buffer.from(value, 'base64').toString();
   return scheme === 'Basic' && credentials.slice(credentials.indexOf(':') + 1) === token;
 }
 
-function refuse(response: ServerResponse): void {
+function reject(response: ServerResponse): void {
   response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
 }
 
-/** A port that will be free again after a halt. */
+/** Listens on a port that can be used again after `halt`. */
 async function listenOnFreePort(server: Server): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const [port = 0] = await freePorts(1);

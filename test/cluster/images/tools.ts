@@ -1,9 +1,9 @@
 /**
- * The programs that make and keep images: BuildKit, the registry of the distribution project, crane, runc.
+ * The programs that build and store images: BuildKit, the registry of the distribution project, crane, runc.
  *
- * Each is looked for, and made where it is missing, only when something asks for it: buildkitd alone takes minutes to
- * build. The Go modules beside this file pin the versions; runc is Debian's, for a runc built without cgo knows no
- * seccomp.
+ * Each program is searched, and built if it is missing, at its first use, because a build of buildkitd takes minutes. The Go
+ * modules next to this file pin the versions. runc comes from Debian, because a runc that is built without cgo has no
+ * seccomp support.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,14 +15,14 @@ import { debianTree } from './debian-packages.ts';
 export type ImageTool = 'buildkitd' | 'buildctl' | 'registry' | 'crane';
 
 /**
- * Milliseconds that whoever starts one of these programs has to allow: on a machine that has none they are built first.
- * For a `beforeAll`, whose usual limit is for what is there.
+ * Time limit in milliseconds for a start of one of these programs, which may have to be built first. For a `beforeAll`, whose
+ * default limit is too short for this.
  */
 export const FIRST_TIME_MS = 900_000;
 
 const modules = join(dirname(fileURLToPath(import.meta.url)), 'modules');
 
-/** Program → the module that it is built from, and its package there. */
+/** Module and package of each program. */
 const SOURCES: Record<ImageTool, { group: string; module: string; package: string }> = {
   buildkitd: { group: 'buildkit', module: 'github.com/moby/buildkit', package: 'cmd/buildkitd' },
   buildctl: { group: 'buildkit', module: 'github.com/moby/buildkit', package: 'cmd/buildctl' },
@@ -47,8 +47,8 @@ function groupOf(tool: ImageTool): BinaryGroup<ImageTool> {
 }
 
 /**
- * Absolute paths of these programs; builds what is missing (up to some minutes, once per version).
- * @throws BinariesMissingError where something is missing and there is no Go
+ * Absolute paths of these programs. Builds missing ones (some minutes, once per version).
+ * @throws BinariesMissingError if a program is missing and Go is not installed
  */
 export async function resolveImageTools<Tool extends ImageTool>(
   tools: readonly Tool[],
@@ -61,8 +61,8 @@ export async function resolveImageTools<Tool extends ImageTool>(
 }
 
 /**
- * Absolute path of runc, unpacked from Debian's package into the cache.
- * @throws BinariesMissingError where Debian's packages cannot be had
+ * Absolute path of runc, which is unpacked from Debian's package into the cache.
+ * @throws BinariesMissingError if Debian's packages are not available
  */
 export async function resolveRunc(options: ResolveOptions = {}): Promise<string> {
   const tree = await debianTree({ name: 'runc', packages: ['runc'] }, options);
@@ -71,7 +71,7 @@ export async function resolveRunc(options: ResolveOptions = {}): Promise<string>
 
 function installHint(missing: readonly string[]): string {
   return [
-    `Building images for real needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
+    `Image builds need ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
     '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',
     '  - set KUBEBUILDER_ASSETS to a folder that holds these programs.',
   ].join('\n');

@@ -1,7 +1,7 @@
-/** Where things are inside the network of a node. It is a network of its own, so every node has the same. */
+/** Addresses in the network of a node. The network is isolated, so all nodes use the same addresses. */
 
-/** The node itself: the API server, names of Services, and exposed ports of this machine answer here. */
+/** Address of the node, at which the API server, the DNS server and exposed ports of this machine respond. */
 export const NODE_ADDRESS = '10.99.0.1';
 export const NODE_NAME = 'node';
-/** Pods. */
+/** Addresses of pods. */
 export const POD_NETWORK = '10.244.0.0/24';

@@ -1,4 +1,4 @@
-/** The processes of a node, in its namespaces. */
+/** The processes of a node, which run in its namespaces. */
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { componentSpec } from '../components.ts';
@@ -9,7 +9,7 @@ import { inside, NAMESPACES } from './namespaces.ts';
 import { files } from './settings.ts';
 import type { NodeTools } from './tools.ts';
 
-/** Those of the control plane that a real node needs: no simulated nodes. */
+/** Components of the control plane that a real node needs: all except kwok. */
 export const CONTROL_PLANE = [
   componentNames.etcd,
   componentNames.apiServer,
@@ -17,14 +17,14 @@ export const CONTROL_PLANE = [
   componentNames.scheduler,
 ] as const;
 
-/** Names of the node's own. */
+/** Names of the other processes of the node. */
 export const NODE_PROCESSES = ['tunnel', 'containerd', 'kubelet', 'kube-proxy', 'coredns'] as const;
 export type NodeProcess = (typeof NODE_PROCESSES)[number];
 
 export const ALL_PROCESSES: readonly string[] = [NAMESPACES, ...CONTROL_PLANE, ...NODE_PROCESSES];
 
-/** What a real node asks of the API server: an address that pods reach, and rights of its own for the kubelet. */
-const FOR_PODS = [
+/** Additional flags of the API server: an address that pods can reach, and the authorization of the kubelet. */
+const API_SERVER_FLAGS = [
   '--bind-address=0.0.0.0',
   `--advertise-address=${NODE_ADDRESS}`,
   '--endpoint-reconciler-type=lease',
@@ -33,8 +33,8 @@ const FOR_PODS = [
   '--kubelet-preferred-address-types=InternalIP',
 ];
 
-/** A node that is gone is noticed; the simulated ones never are. */
-const OF_CONTROLLERS = ['--node-monitor-grace-period=40s', '--use-service-account-credentials'];
+/** Additional flags of the controllers, which must notice a failed node. */
+const CONTROLLER_FLAGS = ['--node-monitor-grace-period=40s', '--use-service-account-credentials'];
 
 /** Starts a component of the control plane. */
 export async function startComponent(
@@ -44,8 +44,8 @@ export async function startComponent(
 ): Promise<void> {
   const spec = componentSpec(stateDir, record, name);
   const more: Partial<Record<string, string[]>> = {
-    [componentNames.apiServer]: FOR_PODS,
-    [componentNames.controllerManager]: OF_CONTROLLERS,
+    [componentNames.apiServer]: API_SERVER_FLAGS,
+    [componentNames.controllerManager]: CONTROLLER_FLAGS,
   };
   await startProcess(stateDir, inside(stateDir, { ...spec, args: [...spec.args, ...(more[name] ?? [])] }));
 }
@@ -82,7 +82,7 @@ function commandOf(stateDir: string, { node }: NodeTools, name: NodeProcess): [s
   }
 }
 
-/** Without the way to the internet that this process may have been given: a node has none. */
+/** Environment without the proxy variables of this process, because a node has no access to the internet. */
 function environment(stateDir: string, { node }: NodeTools): Record<string, string> {
   const own = [files.programs(stateDir), dirname(node['containerd-shim-runc-v2'])];
   const kept = Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name));

@@ -1,7 +1,7 @@
 /**
- * A real Kubernetes of one node on this machine: the control plane, and a kubelet that runs containers by containerd and
- * runc. All of it is in mount, network and process namespaces of its own, so that nothing of the machine changes, others
- * may run beside it, and one kill ends everything. Images come from a registry beside it.
+ * A real Kubernetes with one node on this machine: the control plane, and a kubelet that runs containers with containerd and
+ * runc. Everything runs in separate mount, network and process namespaces. So nothing on the machine changes, several nodes
+ * can run at the same time, and one kill ends everything. Images come from a registry next to the node.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ import { type NodeTools, resolveNodeTools } from './tools.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
 export interface RealNodeOptions {
-  /** Receives progress, a line at a time. Default: standard error. */
+  /** Receives progress messages. Default: standard error. */
   log?: (line: string) => void;
 }
 
@@ -39,36 +39,36 @@ export interface RealNode {
   readonly kubeconfigPath: string;
   readonly kubectlPath: string;
   readonly stateDir: string;
-  /** Where images are pushed to. */
+  /** The registry to which images are pushed. */
   readonly registry: LocalRegistry;
-  /** `host:port` of the same registry, as pods and containerd know it: what the names of images begin with. */
+  /** `host:port` of the same registry for pods and containerd. Image names begin with it. */
   readonly imageHost: string;
-  /** Base URL on this machine's loopback that leads to a place in the node's network. */
+  /** Forwards a local port to an address in the node's network. Returns the local base URL. */
   forward(host: string, port: number): Promise<string>;
-  /** Lets what listens on this port of this machine's loopback be reached by pods; returns `host:port`. */
+  /** Makes a local port reachable for pods. Returns its `host:port`. */
   expose(port: number): Promise<string>;
-  /** Runs a command in the node's namespaces and gives what it prints. */
+  /** Runs a command in the node's namespaces, and returns its output. */
   run(command: string, args: readonly string[]): Promise<string>;
-  /** Runs ctr, containerd's own client. */
+  /** Runs ctr, the client of containerd. */
   ctr(args: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
 const PREFIX = 'berth-node-';
-/** Volumes for claims; each is there for one. */
+/** Number of volumes. Each claim needs one. */
 const VOLUMES = 24;
 const objects = join(dirname(fileURLToPath(import.meta.url)), 'objects.yaml');
 
 const USERS: readonly ComponentUser[] = [
   { name: `system:node:${NODE_NAME}`, kubeconfig: 'kubelet', groups: 'system:nodes' },
   { name: 'system:kube-proxy', kubeconfig: 'kube-proxy', groups: '' },
-  // It only reads; the role that Kubernetes brings for it knows no EndpointSlices.
+  // CoreDNS only reads. The default role of Kubernetes for it does not include EndpointSlices.
   { name: 'coredns', kubeconfig: 'coredns', groups: 'system:masters' },
 ];
 
 /**
- * Starts a node and waits until it takes pods; ends with this process, however that ends.
- * @throws BinariesMissingError where no kubelet can run (`whyNoRealNode`), or a program cannot be had
+ * Starts a node, and waits until it accepts pods. It stops when this process ends.
+ * @throws BinariesMissingError if a kubelet cannot run here (`whyNoRealNode`), or a program is not available
  */
 export async function startRealNode(options: RealNodeOptions = {}): Promise<RealNode> {
   const why = whyNoRealNode();
@@ -118,7 +118,7 @@ async function recordOf(tools: NodeTools): Promise<ClusterRecord> {
   return { ports, binaries: tools.cluster, fsync: false, audit: false };
 }
 
-/** The API server has the same port inside and outside, so that one kubeconfig does for both. */
+/** The API server has the same port inside and outside of the namespaces, so one kubeconfig works for both. */
 async function startControlPlane(stateDir: string, record: ClusterRecord, tunnel: Tunnel): Promise<void> {
   const { tokens } = writeCredentials(stateDir, USERS);
   const [etcd, apiServer, ...others] = CONTROL_PLANE;
@@ -127,7 +127,7 @@ async function startControlPlane(stateDir: string, record: ClusterRecord, tunnel
   await startComponent(stateDir, record, apiServer);
   const caPem = await waitForServerCertificate(stateDir);
   for (const [name, token] of Object.entries(tokens)) {
-    // Its certificate names localhost, and no address of loopback.
+    // Its certificate is valid for localhost, but not for loopback addresses.
     const server = `https://localhost:${port}`;
     writeKubeconfig(paths.kubeconfig(stateDir, name), { server, caPem, user: name, token });
   }
@@ -145,14 +145,14 @@ async function startContainerd(stateDir: string, tools: NodeTools): Promise<void
   await ctr(stateDir, tools, ['images', 'import', '--index-name', SANDBOX_IMAGE, image]);
 }
 
-/** The inner end of the tunnel needs a moment to listen. */
+/** Retries until the inner end of the tunnel listens. */
 async function exposeWhenReady(tunnel: Tunnel, stateDir: string, port: number): Promise<void> {
   const expose = () => tunnel.expose(NODE_ADDRESS, port).then(() => true);
   const giveUpIf = () => assertRunning(stateDir, ['tunnel']);
   await waitFor('the tunnel', expose, { timeoutMs: 60_000, giveUpIf });
 }
 
-/** Storage class and volumes. */
+/** Creates storage class and volumes. */
 async function createObjects(stateDir: string, tools: NodeTools): Promise<void> {
   const access = {
     kubectlPath: tools.cluster.kubectl,
@@ -195,7 +195,7 @@ function ctr(stateDir: string, { node }: NodeTools, args: readonly string[]): Pr
   return runInside(stateDir, node.ctr, ['--address', socket, '--namespace', 'k8s.io', ...args]);
 }
 
-/** The end of the first process is that of all; the kernel takes mounts and network with it. */
+/** When the first process ends, all end, and the kernel removes mounts and network. */
 async function stopAll(stateDir: string): Promise<void> {
   await stopProcess(stateDir, NAMESPACES, { signal: 'SIGKILL' });
   for (const name of ALL_PROCESSES) await stopProcess(stateDir, name, { signal: 'SIGKILL' });

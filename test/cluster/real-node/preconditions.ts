@@ -6,13 +6,12 @@ import { hierarchies } from './cgroup.ts';
 const COMMANDS = ['unshare', 'nsenter', 'mount', 'ip', 'apt-get', 'dpkg-deb'];
 
 /**
- * Why no kubelet can run on this machine, as a sentence; undefined: nothing known speaks against it. Nothing is
- * changed by asking.
+ * Why a kubelet cannot run on this machine. Undefined if no reason is known. Changes nothing on the machine.
  */
 export function whyNoRealNode(): string | undefined {
   if (process.platform !== 'linux') return `a kubelet needs Linux, and this is ${process.platform}`;
   if (process.getuid?.() !== 0) {
-    return 'a kubelet needs root (it mounts volumes and limits containers), and this process has not';
+    return 'a kubelet needs root (it mounts volumes and limits containers), but this process is not root';
   }
   const folders = (process.env['PATH'] ?? '').split(':');
   const missing = COMMANDS.filter((name) => !folders.some((folder) => existsSync(join(folder, name))));
@@ -28,8 +27,8 @@ function whyNoNamespaces(): string | undefined {
     execFileSync('unshare', [...namespaces, 'sh', '-ec', script], { stdio: ['ignore', 'ignore', 'pipe'] });
     return undefined;
   } catch (error) {
-    const said = String((error as { stderr?: Buffer }).stderr ?? '').trim();
-    return `this process may not make namespaces, mounts and network devices of its own: ${said || String(error)}`;
+    const message = String((error as { stderr?: Buffer }).stderr ?? '').trim();
+    return `this process may not create namespaces, mounts and network devices: ${message || String(error)}`;
   }
 }
 
@@ -42,7 +41,7 @@ function whyNoCgroups(): string | undefined {
       mkdirSync(probe);
       rmdirSync(probe);
     } catch (error) {
-      return `cgroups cannot be made in ${hierarchy}: ${(error as Error).message}`;
+      return `cgroups cannot be created in ${hierarchy}: ${(error as Error).message}`;
     }
   }
   return undefined;

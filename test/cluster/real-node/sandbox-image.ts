@@ -6,8 +6,8 @@ import { debianTree } from '../images/debian-packages.ts';
 import { writeOciLayout } from '../images/oci-layout.ts';
 
 /**
- * Image of the container that only holds the namespaces of a pod, as a tar file in the state folder. It has nothing to do
- * but to last: no process of another container becomes its child, unless a pod asks for a shared process namespace.
+ * Creates the image of the container that holds the namespaces of a pod, as a tar file in the state folder. Its process only
+ * sleeps. It needs to reap no processes, unless a pod uses a shared process namespace.
  */
 export async function sandboxImage(stateDir: string): Promise<string> {
   const folder = join(stateDir, 'sandbox');
@@ -18,7 +18,7 @@ export async function sandboxImage(stateDir: string): Promise<string> {
     .find((path) => existsSync(path));
   mkdirSync(root, { recursive: true });
   copyFileSync(busybox ?? '', join(root, 'busybox'));
-  // The longest that it takes: 68 years.
+  // The maximum: 68 years.
   await writeOciLayout(layout, root, {
     Entrypoint: ['/busybox', 'sleep', '2147483647'],
     User: '65535:65535',

@@ -1,4 +1,4 @@
-/** The files that containerd, kubelet, kube-proxy and CoreDNS are set up with. JSON is YAML too. */
+/** Configuration files of containerd, kubelet, kube-proxy and CoreDNS. Some are JSON, which is valid YAML. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { paths } from '../layout.ts';
@@ -14,13 +14,13 @@ export const files = {
   kubelet: (stateDir: string) => join(stateDir, 'kubelet.json'),
   proxy: (stateDir: string) => join(stateDir, 'kube-proxy.json'),
   dns: (stateDir: string) => join(stateDir, 'Corefile'),
-  /** Folder with programs that are needed by name. */
+  /** Folder with programs that must be on the PATH. */
   programs: (stateDir: string) => join(stateDir, 'programs'),
 };
 
 const text = JSON.stringify;
 
-/** Writes them all. `registryPort`: where on the node's address the registry answers that everything is pulled from. */
+/** Writes all files. @param registryPort port of the registry at the node's address, from which all images are pulled */
 export function writeSettings(stateDir: string, tools: NodeTools, registryPort: number): void {
   for (const folder of ['run', 'cni', 'registries/_default', 'programs']) {
     mkdirSync(join(stateDir, folder), { recursive: true });
@@ -28,7 +28,7 @@ export function writeSettings(stateDir: string, tools: NodeTools, registryPort: 
   writeFileSync(files.containerd(stateDir), containerd(stateDir, tools));
   writeFileSync(join(stateDir, 'registries/_default/hosts.toml'), registries(registryPort));
   writeFileSync(join(stateDir, 'cni', '10-pods.conflist'), text(podNetwork()));
-  // Names outside the cluster: there are none.
+  // There are no names outside of the cluster.
   writeFileSync(join(stateDir, 'resolv.conf'), `nameserver ${NODE_ADDRESS}\n`);
   writeFileSync(files.kubelet(stateDir), text(kubelet(stateDir)));
   writeFileSync(files.proxy(stateDir), text(proxy(stateDir)));
@@ -41,7 +41,7 @@ export function writeSettings(stateDir: string, tools: NodeTools, registryPort: 
   chmodSync(nft, 0o755);
 }
 
-/** TOML writes strings and lists of strings as JSON does. */
+/** Strings and lists of strings have the same form in TOML and JSON. */
 function containerd(stateDir: string, { node, cniPlugins }: NodeTools): string {
   const socket = files.containerdSocket(stateDir);
   const runc = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc";
@@ -60,7 +60,7 @@ disabled_plugins = ['io.containerd.nri.v1.nri', 'io.containerd.image-verifier.v1
 [plugins.'io.containerd.cri.v1.images'.registry]
   config_path = ${text(join(stateDir, 'registries'))}
 [plugins.'io.containerd.cri.v1.runtime']
-  # Where root may not lower it, as in some containers and virtual machines, no pod would start.
+  # In some containers and virtual machines, root may not lower the score, and no pod would start.
   restrict_oom_score_adj = true
   disable_apparmor = true
 [${runc}]
@@ -74,15 +74,15 @@ disabled_plugins = ['io.containerd.nri.v1.nri', 'io.containerd.image-verifier.v1
 `;
 }
 
-/** Every name of an image is looked for in the one registry that there is, whatever host it names. */
+/** All images are pulled from one registry, regardless of the host in their names. */
 function registries(port: number): string {
   const url = text(`http://${NODE_ADDRESS}:${port}`);
   return `server = ${url}\n[host.${url}]\n  capabilities = ["pull", "resolve"]\n`;
 }
 
 /**
- * A point-to-point link for each pod: all that goes from one to another is routed, so that answers of a Service's pods
- * find their way back. On a bridge that takes a kernel module.
+ * Each pod has a point-to-point link, so all traffic between pods is routed, and responses of a Service's pods find their way
+ * back. A bridge would need a kernel module for this.
  */
 function podNetwork(): object {
   const ranges = [[{ subnet: POD_NETWORK }]];
@@ -102,13 +102,13 @@ function kubelet(stateDir: string): object {
     resolvConf: join(stateDir, 'resolv.conf'),
     clusterDNS: [NODE_ADDRESS],
     clusterDomain: 'cluster.local',
-    // Nobody but the node's own network reaches it.
+    // Only reachable from the node's network.
     address: NODE_ADDRESS,
     readOnlyPort: 0,
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     oomScoreAdj: 0,
-    // The disk is this machine's, and may be nearly full without harm to a test.
+    // The disk belongs to this machine, and may be nearly full without affecting tests.
     evictionHard: {
       'memory.available': '50Mi',
       'nodefs.available': '1%',
@@ -118,7 +118,7 @@ function kubelet(stateDir: string): object {
     imageGCHighThresholdPercent: 100,
     imageMinimumGCAge: '240h',
     nodeStatusUpdateFrequency: '2s',
-    // Pods start beside each other, and so do pulls.
+    // Pods start in parallel, so images are pulled in parallel.
     serializeImagePulls: false,
     registryPullQPS: 0,
     volumePluginDir: join(stateDir, 'kubelet', 'volume-plugins'),
@@ -139,7 +139,7 @@ function proxy(stateDir: string): object {
   };
 }
 
-/** Names of Services; any other name does not exist. */
+/** Resolves names of Services. Other names do not exist. */
 function dns(stateDir: string): string {
   return `cluster.local:53 {
   bind ${NODE_ADDRESS}

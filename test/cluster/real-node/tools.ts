@@ -1,6 +1,6 @@
 /**
- * The programs of a real node: kubelet and kube-proxy beside those of the control plane, containerd, CoreDNS, all built
- * with Go from pinned modules; runc, the plugins that give pods their network, and nft from Debian's packages.
+ * The programs of a real node. kubelet, kube-proxy, containerd and CoreDNS are built with Go from pinned modules, like those
+ * of the control plane. runc, the network plugins of pods, and nft come from Debian's packages.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,9 +30,9 @@ export interface NodeTools {
   cluster: ClusterBinaries;
   /** Absolute path of each program. */
   node: Record<NodeProgram, string>;
-  /** Folder with the plugins of the container network interface. */
+  /** Folder with the CNI plugins. */
   cniPlugins: string;
-  /** Folder of a tree with nft, and that with its libraries. */
+  /** Path of nft, and the folders with its libraries. */
   nft: { program: string; libraries: string };
 }
 
@@ -50,7 +50,7 @@ function containerdGroup(): BinaryGroup<(typeof OF_CONTAINERD)[number]> {
     moduleDir: join(modules, 'containerd'),
     packages: Object.fromEntries(OF_CONTAINERD.map((name) => [name, `${CONTAINERD}/cmd/${name}`])),
     ldflags: [`-X ${CONTAINERD}/version.Version=${version}`],
-    // Snapshots on overlayfs are all that is wanted.
+    // Only overlayfs snapshots are needed.
     tags: ['no_btrfs', 'no_devmapper', 'no_zfs'],
   };
 }
@@ -66,8 +66,8 @@ function coreDnsGroup(): BinaryGroup<'coredns'> {
 }
 
 /**
- * Finds them all; makes what is missing (10 to 15 minutes where nothing is there yet, once per version).
- * @throws BinariesMissingError where something is missing and Go, or Debian's packages, cannot be had
+ * Finds all programs. Builds missing ones (10 to 15 minutes if all are missing, once per version).
+ * @throws BinariesMissingError if a program is missing, and Go or Debian's packages are not available
  */
 export async function resolveNodeTools(options: ResolveOptions = {}): Promise<NodeTools> {
   const cluster = await resolveBinaries(options);
@@ -77,7 +77,7 @@ export async function resolveNodeTools(options: ResolveOptions = {}): Promise<No
   const runc = await resolveRunc(options);
   const cni = await debianTree({ name: 'cni', packages: ['containernetworking-plugins'] }, options);
   const nft = await debianTree(
-    // The C library is that of the machine.
+    // Uses the C library of the machine.
     { name: 'nft', packages: ['nftables'], dependencies: /^lib(?!c6|crypt1|gcc)/ },
     options,
   );

@@ -1,10 +1,10 @@
-/** The inner end of the tunnel, run in the namespaces of a node: node tunnel-inside.ts <state folder> */
+/** The inner end of the tunnel, which runs in the namespaces of a node: node tunnel-inside.ts <state folder> */
 import { connect, createServer, type Socket } from 'node:net';
 import { insideSocket, listening, onFirstLine, outsideSocket, splice } from './tunnel.ts';
 
 const [stateDir = ''] = process.argv.slice(2);
 
-/** Every connection to it is passed on to the outside; it goes with `owner`. */
+/** Forwards every connection to this port to the outside, until `owner` closes. */
 async function expose(owner: Socket, host: string, port: number): Promise<void> {
   const server = createServer((socket) => {
     const out = connect({ path: outsideSocket(stateDir) });

@@ -1,9 +1,9 @@
 /**
- * The ways between the network of a node and that of this machine. They meet at unix sockets in the state folder, for a
- * path is seen from both. Each connection begins with a line that says what is wanted; what follows is passed on.
+ * Connections between the network of a node and that of this machine. They use unix sockets in the state folder, because both
+ * sides see the same files. The first line of each connection is a command, and the rest is forwarded.
  *
- * To the inside: `connect HOST PORT` and `listen HOST PORT`, which exposes a port of this machine's loopback for as long
- * as the connection is open. To the outside: the port on loopback.
+ * Commands to the inside: `connect HOST PORT`, and `listen HOST PORT`, which exposes a local port of this machine while the
+ * connection is open. To the outside: the number of the local port.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 export const insideSocket = (stateDir: string) => join(stateDir, 'inside.sock');
 export const outsideSocket = (stateDir: string) => join(stateDir, 'outside.sock');
 
-/** Passes on what each says to the other until one of them ends. */
+/** Forwards data in both directions until one of the sockets closes. */
 export function splice(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],
@@ -23,23 +23,23 @@ export function splice(one: Socket, other: Socket): void {
   }
 }
 
-/** Calls `take` with the first line of each connection; what came after it stays to be read. */
+/** Calls `take` with the first line of a connection. The remaining data stays in the socket. */
 export function onFirstLine(socket: Socket, take: (line: string) => void): void {
-  let said = Buffer.alloc(0);
+  let received = Buffer.alloc(0);
   const read = (chunk: Buffer) => {
-    said = Buffer.concat([said, chunk]);
-    const end = said.indexOf('\n');
+    received = Buffer.concat([received, chunk]);
+    const end = received.indexOf('\n');
     if (end < 0) return;
     socket.off('data', read);
     socket.pause();
-    if (said.length > end + 1) socket.unshift(said.subarray(end + 1));
-    take(said.subarray(0, end).toString('utf8'));
+    if (received.length > end + 1) socket.unshift(received.subarray(end + 1));
+    take(received.subarray(0, end).toString('utf8'));
   };
   socket.on('data', read);
   socket.on('error', () => socket.destroy());
 }
 
-/** Begins to listen. */
+/** Starts to listen. Resolves when the server listens. */
 export function listening(
   server: Server,
   where: { path: string } | { host: string; port: number },
@@ -51,21 +51,21 @@ export function listening(
 }
 
 export interface Tunnel {
-  /** Port on this machine's loopback that leads to a place in the node's network; 0: a free one. */
+  /** Forwards a local port to an address in the node's network. Returns the local port. @param localPort 0: a free port */
   forward(host: string, port: number, localPort?: number): Promise<number>;
-  /** Makes a port of this machine's loopback answer inside, at `host` and the same port. */
+  /** Makes a local port of this machine reachable in the node's network, at `host` and the same port. */
   expose(host: string, port: number): Promise<void>;
   close(): void;
 }
 
-/** A connection to a place in the network of a node, from whatever process of this machine. */
+/** Connects to an address in the network of a node. Works in every process of this machine. */
 export function connectInside(stateDir: string, host: string, port: number): Socket {
   const socket = connect({ path: insideSocket(stateDir) });
   socket.write(`connect ${host} ${port}\n`);
   return socket;
 }
 
-/** The outer end. */
+/** Opens the outer end of the tunnel. */
 export async function openTunnel(stateDir: string): Promise<Tunnel> {
   const servers: Server[] = [];
   const exposed = new Set<number>();

@@ -10,14 +10,14 @@ import { workloadNamed } from '../workloads.ts';
 import { checkOutWithout } from './checkout.ts';
 import type { Guard } from './guards.ts';
 
-/** What became of a guard that was taken out. */
+/** The result of removing one guard. */
 export interface GuardVerdict {
   readonly guard: string;
   readonly missed: boolean;
-  /** The plan that has broken without it twice, and held with it. */
+  /** The plan that broke twice without the guard, and held with it. */
   readonly plan?: string;
   readonly oracle?: OracleName;
-  /** How the plan broke, or why the guard counts as not missed. */
+  /** How the plan broke, or why the guard counts as not missed (no plan broke). */
   readonly message: string;
   readonly seconds: number;
 }
@@ -30,13 +30,13 @@ export interface GuardsResult {
 export interface GuardsOptions {
   readonly guards: readonly Guard[];
   readonly plans: readonly FaultPlan[];
-  /** Guards that are tried side by side. */
+  /** How many guards are tried at the same time. */
   readonly parallel: number;
   readonly signal: AbortSignal;
   readonly onVerdict: (verdict: GuardVerdict) => void;
 }
 
-/** Plans of Berth as it is, each run once: a plan that breaks anyway proves nothing. */
+/** Runs each plan once with the unchanged Berth. A plan that breaks there says nothing about the guard. */
 class Controls {
   readonly #runner: Runner;
   readonly #verdicts = new Map<string, Promise<Verdict>>();
@@ -52,7 +52,7 @@ class Controls {
   }
 }
 
-/** What a Berth without the guard still has to do while nothing goes wrong. */
+/** A workload that must succeed even without the guard, as long as there is no fault. */
 const CALM = workloadNamed('create');
 
 type Tried = Omit<GuardVerdict, 'guard' | 'seconds'>;
@@ -71,7 +71,7 @@ async function tryPlans(runner: Runner, plans: readonly FaultPlan[], controls: C
       reasons.push(`${plan.name} breaks with it as well: ${control.violations[0]?.message}`);
       continue;
     }
-    // What breaks once in a while proves nothing either.
+    // A plan that breaks only sometimes does not show that the guard is needed.
     const again = await runner.run(plan);
     if (again.held) {
       reasons.push(`${plan.name} breaks without it, and then holds: ${first.message}`);
@@ -91,23 +91,22 @@ async function tryGuard(
   plans: readonly FaultPlan[],
 ): Promise<Tried> {
   const checkout = checkOutWithout(guard);
-  // What is compared with is Berth as it is.
+  // The runs without a fault, which the oracles compare with, use the unchanged Berth.
   const runner = new Runner({ ...parts, checkout: checkout.folder }, (workload) => whole.reference(workload));
   try {
-    // A Berth that does not even start, or with which nothing becomes READY, would break every plan.
+    // If Berth does not start, or no deployment becomes READY, every plan would break.
     const broken = await runner.prepare(CALM).then(() => undefined, reasonOf);
-    if (broken !== undefined)
-      return { missed: false, message: `broken outright, without a fault: ${broken}` };
+    if (broken !== undefined) return { missed: false, message: `broken even without a fault: ${broken}` };
     return await tryPlans(runner, plans, controls);
   } catch (error) {
-    return { missed: false, message: `failed to try it: ${reasonOf(error)}` };
+    return { missed: false, message: `failed to run the plans: ${reasonOf(error)}` };
   } finally {
     await runner.stop();
     checkout.remove();
   }
 }
 
-/** @throws Error when a guard names a plan that does not exist */
+/** The plans of a guard. @throws Error if there is no plan with one of its names */
 export function plansOf({ name, plans: names }: Guard, plans: readonly FaultPlan[]): FaultPlan[] {
   return names.map((wanted) => {
     const found = plans.find((plan) => plan.name === wanted);
@@ -116,7 +115,7 @@ export function plansOf({ name, plans: names }: Guard, plans: readonly FaultPlan
   });
 }
 
-/** Runs all of them on one cluster and one PostgreSQL. */
+/** Tries all guards on one cluster and one PostgreSQL. */
 export async function runGuards(options: GuardsOptions): Promise<GuardsResult> {
   const begun = Date.now();
   const waiting = options.guards.map((guard) => ({ guard, plans: plansOf(guard, options.plans) }));
@@ -125,7 +124,7 @@ export async function runGuards(options: GuardsOptions): Promise<GuardsResult> {
     const whole = new Runner(parts);
     const controls = new Controls(whole);
     const progress = new Progress(waiting.length);
-    const untold = progress.tell();
+    const stopReporting = progress.start();
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (options.signal.aborted) return;
@@ -143,14 +142,14 @@ export async function runGuards(options: GuardsOptions): Promise<GuardsResult> {
     try {
       await Promise.all(Array.from({ length: options.parallel }, work));
     } finally {
-      untold();
+      stopReporting();
       await whole.stop();
     }
   });
   return { verdicts, seconds: Math.round((Date.now() - begun) / 1000) };
 }
 
-/** The last line of a run. */
+/** The last line of the output. */
 export function countLine({ verdicts }: GuardsResult): string {
   const missed = verdicts.filter((verdict) => verdict.missed).length;
   return `guards: ${verdicts.length}, missed: ${missed}, not missed: ${verdicts.length - missed}`;

@@ -3,11 +3,11 @@ import { shorten, writeSection } from '../report-page.ts';
 import { GUARD_RULES, type Guard } from './guards.ts';
 import type { GuardVerdict } from './run-guards.ts';
 
-/** From which run the newest rows are. */
+/** The run that wrote the newest rows. */
 export interface GuardsRun {
-  /** As `2026-10-05`. */
+  /** The date, such as `2026-10-05`. */
   readonly day: string;
-  /** Undefined: the checkout is not a git repository. */
+  /** Undefined if the checkout is not a git repository. */
   readonly commit: string | undefined;
 }
 
@@ -35,7 +35,7 @@ function cellBefore(guard: Guard, lines: readonly string[]): string {
   return cells?.slice(3).join(' | ') ?? NOT_TRIED;
 }
 
-/** Guards without a verdict of this run keep their row. */
+/** All lines of the section. A guard without a verdict in this run keeps its row. */
 export function guardLines(
   guards: readonly Guard[],
   verdicts: readonly GuardVerdict[],
@@ -69,6 +69,7 @@ export function guardLines(
   ];
 }
 
+/** Writes the table into docs/reliability.md. */
 export function writeGuards(
   guards: readonly Guard[],
   verdicts: readonly GuardVerdict[],

@@ -13,7 +13,7 @@ const PATH = /^\/v2\/deployments\/([0-9a-f-]{36})/;
 const deploymentOf = ({ path, answer }: Acknowledged): string | undefined =>
   PATH.exec(path)?.[1] ?? (path === '/v2/deployments' ? answer.body?.id : undefined);
 
-/** One line for each write that was lost. */
+/** One line for each acknowledged write that was lost. */
 export async function lostWrites(world: FaultWorld): Promise<string[]> {
   const byDeployment = new Map<string, Acknowledged[]>();
   for (const write of world.acknowledged()) {
@@ -21,7 +21,7 @@ export async function lostWrites(world: FaultWorld): Promise<string[]> {
     if (id !== undefined) byDeployment.set(id, [...(byDeployment.get(id) ?? []), write]);
   }
   const lines: string[] = [];
-  // One after another: a connection of ours that stays open counts as one that the API has not let go (O8).
+  // Sequential, because a connection that this process keeps open would count as a leak of the API process (O8).
   for (const [id, writes] of byDeployment) lines.push(...(await lostOf(world, id, writes)));
   return lines;
 }
@@ -34,10 +34,10 @@ async function lostOf(world: FaultWorld, id: string, writes: readonly Acknowledg
     const isGoing = found.status === 404 || found.body.status === 'AWAITING_DELETE';
     return isGoing || last !== deletion
       ? []
-      : [`DELETE ${id} was acknowledged, and it is ${found.body.status}`];
+      : [`DELETE ${id} was acknowledged, but the status is ${found.body.status}`];
   }
   if (found.status !== 200)
-    return [`${last?.method} ${last?.path} was acknowledged, and GET says ${found.status}`];
+    return [`${last?.method} ${last?.path} was acknowledged, but GET returns ${found.status}`];
   const numbers = writes.map(({ answer }) => answer.body?.generation ?? 0);
   const revisions = new Set(
     (await world.sql<{ id: string }>('SELECT id FROM revisions WHERE deployment_id = $1', [id])).map(
@@ -47,17 +47,17 @@ async function lostOf(world: FaultWorld, id: string, writes: readonly Acknowledg
   const answer = last?.answer.body as FullAnswer | null | undefined;
   return [
     ...(found.body.generation < Math.max(...numbers)
-      ? [`generation ${Math.max(...numbers)} was acknowledged, ${found.body.generation} is there`]
+      ? [`generation ${Math.max(...numbers)} was acknowledged, ${found.body.generation} is stored`]
       : []),
     ...writes
       .map(({ answer: { body } }) => body?.latest_revision_id)
       .filter((revision) => typeof revision === 'string' && !revisions.has(revision))
-      .map((revision) => `revision ${revision} was acknowledged and is not there`),
-    // A later write that was not answered may have been taken: only its generation tells.
+      .map((revision) => `revision ${revision} was acknowledged, but is not stored`),
+    // A later write may have been applied although its response was lost. In this case the generation is higher.
     ...(answer?.source_config !== undefined && found.body.generation === answer.generation
       ? (['source_config', 'source_revision_config', 'secrets'] as const)
           .filter((field) => JSON.stringify(found.body[field]) !== JSON.stringify(answer[field]))
-          .map((field) => `${field} is not as it was acknowledged`)
+          .map((field) => `${field} differs from the acknowledged value`)
       : []),
   ];
 }

@@ -5,10 +5,13 @@ import type { FaultPlan } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
 
 const CONVERGED_WITHIN_MS = 30_000;
-/** What is made anew after the fault has pods that have to come up, and what comes at the end of a rollout is told then. */
+/** Time for pods to start if an object is created after the fault, and for the events at the end of the rollout. */
 const LEAST_POD_MS = 15_000;
 
-/** @param withoutFaultMs what the change takes here when there is no fault */
+/**
+ * How long convergence may take after the last fault, in milliseconds.
+ * @param withoutFaultMs how long the change takes on this machine without a fault
+ */
 export function allowedMs(
   { convergesWithinSeconds }: Pick<FaultPlan, 'convergesWithinSeconds'>,
   withoutFaultMs = 0,
@@ -17,21 +20,21 @@ export function allowedMs(
   return within + Math.max(LEAST_POD_MS, withoutFaultMs);
 }
 
-type Passed = Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>;
+type Proxies = Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>;
 
-interface Lasting {
+interface TimedEffect {
   readonly at: number;
   readonly what: string;
 }
 
-/** All that lasts and was done, as the proxies have seen it. */
-function lasting({ kubernetes, hub, postgres }: Passed): Lasting[] {
+/** All durable effects that the proxies have recorded. */
+function timedEffects({ kubernetes, hub, postgres }: Proxies): TimedEffect[] {
   return [
-    ...kubernetes.exchanges().flatMap((exchange): Lasting[] => {
+    ...kubernetes.exchanges().flatMap((exchange): TimedEffect[] => {
       const { client, upstreamStatus, endedAt } = exchange;
       const effect = kubernetesEffect(exchange);
-      const isOne = upstreamStatus > 0 && upstreamStatus < 300 && effect !== 'tell events';
-      return effect === undefined || !isOne ? [] : [{ at: endedAt, what: `${client}: ${effect}` }];
+      const succeeded = upstreamStatus > 0 && upstreamStatus < 300 && effect !== 'tell events';
+      return effect === undefined || !succeeded ? [] : [{ at: endedAt, what: `${client}: ${effect}` }];
     }),
     ...hub
       .exchanges()
@@ -44,27 +47,28 @@ function lasting({ kubernetes, hub, postgres }: Passed): Lasting[] {
   ];
 }
 
-/** When something that lasts was done last; undefined: nothing has been. */
-export function lastEffect(world: Passed): number | undefined {
-  const times = lasting(world).map(({ at }) => at);
+/** The time of the last durable effect, in milliseconds since the epoch. Undefined before the first effect. */
+export function lastEffect(world: Proxies): number | undefined {
+  const times = timedEffects(world).map(({ at }) => at);
   return times.length === 0 ? undefined : times.reduce((latest, at) => Math.max(latest, at));
 }
 
-const TOLD = 10;
+const MAX_REPORTED = 10;
 
-/** The last of it, with the seconds since then: who has come late shows in it. */
-export function lastEffects(world: Passed, since: number): string[] {
-  return lasting(world)
+/** The last effects, with the seconds since `since`. They show which process was late. */
+export function lastEffects(world: Proxies, since: number): string[] {
+  return timedEffects(world)
     .sort((left, right) => left.at - right.at)
-    .slice(-TOLD)
+    .slice(-MAX_REPORTED)
     .map(({ at, what }) => `after ${((at - since) / 1000).toFixed(1)} s: ${what}`);
 }
 
-/** As it stands among the figures of a plan, and how it is read there: the page tells the worst of each kind. */
+/** The figure of a plan that says when it converged. The results page reads it with `convergedSeconds`. */
 export const convergedFigure = (seconds: number, what: string) =>
   `converged ${seconds.toFixed(1)} s after the last fault (${what})`;
 const FIGURE = /^converged (\d+\.\d) s after the last fault/;
 
+/** The seconds in such a figure. Undefined if it is another figure. */
 export function convergedSeconds(figure: string): number | undefined {
   const [, seconds] = FIGURE.exec(figure) ?? [];
   return seconds === undefined ? undefined : Number(seconds);

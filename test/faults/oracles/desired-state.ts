@@ -1,4 +1,4 @@
-/** O1: compares the cluster with the desired state of the record, where no run without a fault can be compared. */
+/** O1: compares the cluster with the desired state of each record. Used where no run without a fault can be compared. */
 
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
@@ -10,15 +10,15 @@ import type { FaultWorld } from '../world.ts';
 
 const KINDS: readonly Resource[] = [...MADE_KINDS, RESOURCES.Ingress];
 
-/** Made once and then left alone: that they are there is what counts; of the environment also what it holds. */
+/** Kinds whose objects are not changed after their creation. Only their existence is checked, and the values of the environment. */
 const MADE_ONCE: ReadonlySet<string> = new Set([RESOURCES.Secret.kind, RESOURCES.PersistentVolumeClaim.kind]);
 
-/** Environments, the copy of credentials, what images are pulled with; templates and witnesses: as many as rollouts have left. */
-const BESIDE = /^(?:Secret \S+-(?:env-\d+|db-copy|pull)|ControllerRevision \S+)$/;
+/** Objects that may exist in any number: environments, copied credentials, pull secrets, stored templates and secret sentinels. */
+const ANY_NUMBER = /^(?:Secret \S+-(?:env-\d+|db-copy|pull)|ControllerRevision \S+)$/;
 
 const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
 
-/** The custom resource names the Secret with the environment, which the listener makes. */
+/** The name of the Secret with the environment, from the custom resource. The listener creates this Secret. */
 function environmentOf(wanted: readonly KubeObject[]): string[] {
   const resource = wanted.find(({ kind }) => kind === RESOURCES.ManagedDeployment.kind);
   const { revision } = ((resource as UntypedObject | undefined)?.['spec'] ?? {}) as {
@@ -27,7 +27,7 @@ function environmentOf(wanted: readonly KubeObject[]): string[] {
   return revision?.envSecretName === undefined ? [] : [`Secret ${revision.envSecretName}`];
 }
 
-/** The number of a change says nothing of what is wanted. */
+/** Removes the generation from the spec of a custom resource, because it counts changes and is not desired state. */
 function comparable(object: KubeObject): KubeObject {
   if (object.kind !== RESOURCES.ManagedDeployment.kind) return object;
   const { recordGeneration: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
@@ -39,99 +39,101 @@ interface Scale {
   readonly max: number;
 }
 
-/** Manifests leave the number of pods open, for an autoscaler may own it; the custom resource bounds it. */
-function differentScales(wanted: readonly KubeObject[], there: ReadonlyMap<string, KubeObject>): string[] {
+/** Manifests do not contain the number of pods, because an autoscaler may set it. The custom resource limits it. */
+function differentScales(wanted: readonly KubeObject[], found: ReadonlyMap<string, KubeObject>): string[] {
   const resource = wanted.find(({ kind }) => kind === RESOURCES.ManagedDeployment.kind);
   const { components = {} } = ((resource as UntypedObject | undefined)?.['spec'] ?? {}) as {
     components?: Readonly<Record<string, { readonly scale?: Scale }>>;
   };
   return Object.entries(components).flatMap(([component, { scale }]) => {
     const name = `${RESOURCES.Deployment.kind} ${resource?.metadata.name}-${component}`;
-    const found = there.get(name) as UntypedObject | undefined;
-    if (found === undefined || scale === undefined || scale.max === 0) return [];
-    const { replicas = 1 } = (found['spec'] ?? {}) as { replicas?: number };
+    const workload = found.get(name) as UntypedObject | undefined;
+    if (workload === undefined || scale === undefined || scale.max === 0) return [];
+    const { replicas = 1 } = (workload['spec'] ?? {}) as { replicas?: number };
     const fewest = Math.max(scale.min, 1);
     return replicas >= fewest && replicas <= scale.max
       ? []
-      : [`${name}: spec.replicas is ${replicas}, wanted are ${fewest} to ${scale.max}`];
+      : [`${name}: spec.replicas is ${replicas}, but the limits are ${fewest} to ${scale.max}`];
   });
 }
 
-/** What the user has sent, by name. */
+/** The values that the user has sent, by name. */
 type Environment = Readonly<Record<string, string>>;
 
-/** No manifest holds the values: what runs reads them from the Secret that the custom resource names. None is told. */
+/** Compares the Secret that the custom resource names with the values that were sent. The result contains no values. */
 function differentEnvironment(
   environment: Environment,
   wanted: readonly KubeObject[],
-  there: ReadonlyMap<string, KubeObject>,
+  found: ReadonlyMap<string, KubeObject>,
 ): string[] {
   const [name = ''] = environmentOf(wanted);
-  if (!there.has(name)) return [];
-  const { data = {} } = there.get(name) as UntypedObject & { data?: Environment };
+  if (!found.has(name)) return [];
+  const { data = {} } = found.get(name) as UntypedObject & { data?: Environment };
   const held = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   return [...new Set([...Object.keys(environment), ...Object.keys(data)])]
     .filter((key) => !(key in environment && key in data) || environment[key] !== held(key))
     .sort()
-    .map((key) => `${name}: ${key} is not what was sent`);
+    .map((key) => `${name}: ${key} differs from the value that was sent`);
 }
 
 /**
- * @param wanted the custom resource and all that it wants
- * @param live all that carries the deployment's label
- * @param environment the values of its secrets, as the API has them
- * @returns what is missing, what nothing wants, and fields of ours that are others
+ * One line for each object that is missing or not desired, and for each field of Berth with another value.
+ * @param wanted the custom resource and all objects that it requires
+ * @param live all objects with the label of the deployment
+ * @param environment the secrets of the deployment, as the API returns them
  */
 export function desiredStateDifferences(
   wanted: readonly KubeObject[],
   live: readonly KubeObject[],
   environment: Environment = {},
 ): string[] {
-  const there = new Map(live.map((object) => [nameOf(object), object]));
+  const found = new Map(live.map((object) => [nameOf(object), object]));
   const names = new Set([...wanted.map(nameOf), ...environmentOf(wanted)]);
   const missing = [...names].filter(
-    (name) => there.get(name)?.metadata.deletionTimestamp !== undefined || !there.has(name),
+    (name) => found.get(name)?.metadata.deletionTimestamp !== undefined || !found.has(name),
   );
-  const surplus = [...there.keys()].filter((name) => !names.has(name) && !BESIDE.test(name));
+  const surplus = [...found.keys()].filter((name) => !names.has(name) && !ANY_NUMBER.test(name));
   const different = wanted.flatMap((object) => {
-    const found = there.get(nameOf(object));
-    if (found === undefined || MADE_ONCE.has(object.kind)) return [];
-    return subsetDiff(comparable(object), found).map(({ path, why }) => `${nameOf(object)}: ${path} ${why}`);
+    const existing = found.get(nameOf(object));
+    if (existing === undefined || MADE_ONCE.has(object.kind)) return [];
+    return subsetDiff(comparable(object), existing).map(
+      ({ path, why }) => `${nameOf(object)}: ${path} ${why}`,
+    );
   });
   return [
     ...missing.map((name) => `${name} is missing`),
-    ...surplus.map((name) => `${name} is there, and nothing wants it`),
+    ...surplus.map((name) => `${name} exists, but is not desired`),
     ...different,
-    ...differentScales(wanted, there),
-    ...differentEnvironment(environment, wanted, there),
+    ...differentScales(wanted, found),
+    ...differentEnvironment(environment, wanted, found),
   ];
 }
 
-/** What has failed, or is paused by its owner, is as it was left. */
+/** Deployments whose latest revision is active. A failed or paused deployment keeps its previous objects. */
 const SERVING = `
 SELECT id FROM deployments WHERE delete_requested_at IS NULL AND active_revision_id = latest_revision_id`;
 
-interface Wanted {
+interface Desired {
   readonly manifests: readonly KubeObject[];
   readonly secrets: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** What a change to nothing would make of it: rendered by the API of the record alone. */
-async function wantedOf(world: FaultWorld, id: string): Promise<Wanted | string> {
+/** The desired state of a deployment: a dry run of an empty change makes the API render the record. Or why this failed. */
+async function desiredOf(world: FaultWorld, id: string): Promise<Desired | string> {
   const { call } = berthClient(world.apiKey, () => world.apiUrl);
   const path = `/v2/deployments/${id}?dry_run=true`;
   try {
-    const { status, body } = await call<Partial<Wanted> | null>('PATCH', path, {});
+    const { status, body } = await call<Partial<Desired> | null>('PATCH', path, {});
     const { manifests, secrets } = body ?? {};
     if (manifests && secrets) return { manifests, secrets };
-    return `${id}: what it wants cannot be told: ${status} ${JSON.stringify(body)}`;
+    return `${id}: failed to read its desired state: ${status} ${JSON.stringify(body)}`;
   } catch (error) {
-    // A connection that broke says nothing of the deployment: it is asked again.
-    return `${id}: what it wants cannot be told: ${String(error)}`;
+    // A broken connection says nothing about the deployment, so the oracle checks again.
+    return `${id}: failed to read its desired state: ${String(error)}`;
   }
 }
 
-/** A line for each deviation, of every deployment that serves. */
+/** One line for each difference, for all serving deployments. */
 export async function differencesFromDesired(world: FaultWorld): Promise<string[]> {
   const { admin, namespace } = world;
   const ids = (await world.sql<{ id: string }>(SERVING)).map(({ id }) => id);
@@ -141,7 +143,7 @@ export async function differencesFromDesired(world: FaultWorld): Promise<string[
   const live = lists.flatMap(({ items }) => items);
   const lines: string[] = [];
   for (const id of ids) {
-    const wanted = await wantedOf(world, id);
+    const wanted = await desiredOf(world, id);
     if (typeof wanted === 'string') {
       lines.push(wanted);
       continue;

@@ -11,12 +11,12 @@ import type { FaultWorld } from '../world.ts';
 const KEY = 'faults.example/seen-by';
 const VALUE = 'another';
 
-/** A field of the spec that Berth says nothing of. */
+/** A field of the spec that Berth does not set. */
 const FIELD = 'sessionAffinity';
 const CHOICE = 'ClientIP';
 const hasField = ({ kind }: Pick<Resource, 'kind'>) => kind === RESOURCES.Service.kind;
 
-/** Not what a StatefulSet notes for itself, nor the witness of Secrets, which is made anew with each of them. */
+/** Excluded: revisions of a StatefulSet, and the secret sentinel, which is recreated together with a Secret. */
 function isMarked({ kind, metadata }: UntypedObject): boolean {
   if (kind !== RESOURCES.ControllerRevision.kind) return true;
   const { labels, ownerReferences = [] } = metadata;
@@ -34,7 +34,7 @@ interface Mark {
 
 const marks = new WeakMap<FaultWorld, Mark[]>();
 
-/** Puts a label and an annotation on every object of a deployment, and a choice on its Services, as another field manager. */
+/** As another field manager, sets a label and an annotation on every object of a deployment, and a field on its Services. */
 export async function markForeign(world: FaultWorld, id: string): Promise<void> {
   const { namespace, admin } = world;
   const own = marks.get(world) ?? [];
@@ -56,15 +56,16 @@ export async function markForeign(world: FaultWorld, id: string): Promise<void> 
 export interface ForeignFieldCheck {
   /** How many objects were marked. */
   readonly marked: number;
-  /** How many of them still are the ones that were marked. */
-  readonly looked: number;
-  /** Of these, those that have lost a mark. */
+  /** How many of the marked objects still exist with the same uid. */
+  readonly checked: number;
+  /** The checked objects that have lost a mark. */
   readonly lost: readonly string[];
 }
 
+/** Checks the marks on all objects that still exist. */
 export async function checkForeignFields(world: FaultWorld): Promise<ForeignFieldCheck> {
   const lost: string[] = [];
-  let looked = 0;
+  let checked = 0;
   const own = marks.get(world) ?? [];
   for (const { resource, name, uid } of own) {
     const found = await world.admin.find(resource, { namespace: world.namespace, name }).catch((error) => {
@@ -72,15 +73,16 @@ export async function checkForeignFields(world: FaultWorld): Promise<ForeignFiel
       throw error;
     });
     if (found === undefined || found.metadata.uid !== uid) continue;
-    looked += 1;
+    checked += 1;
     const { labels, annotations } = found.metadata;
     if (labels?.[KEY] !== VALUE || annotations?.[KEY] !== VALUE) lost.push(`${resource.kind} ${name}`);
     const { [FIELD]: choice } = (found['spec'] ?? {}) as Record<string, unknown>;
     if (hasField(resource) && choice !== CHOICE) lost.push(`${resource.kind} ${name}: ${FIELD} ${choice}`);
   }
-  return { marked: own.length, looked, lost };
+  return { marked: own.length, checked, lost };
 }
 
+/** Removes all marks of a world from memory, before the next plan uses the world. */
 export function forgetMarks(world: FaultWorld): void {
   marks.delete(world);
 }

@@ -1,18 +1,19 @@
-/** O1: the time limit starts at the last fault of a plan, or when a process starts. */
+/** O1: the time limit starts at the last fault of a plan, or when a process is ready after its start. */
 export interface Fault {
   readonly at: number;
   readonly what: string;
 }
 
+/** The latest fault of a plan, and its time in milliseconds since the epoch. */
 export class LastFault {
   #last: Fault = { at: 0, what: 'nothing' };
 
-  /** @param at a later one may come before an earlier one is noted */
+  /** @param at faults may be noted in another order than they occur; the latest counts */
   note(what: string, at: number = Date.now()): void {
     if (at >= this.#last.at) this.#last = { at, what };
   }
 
-  /** Nothing of before counts. */
+  /** Forgets all faults of the previous plan. */
   begin(): void {
     this.#last = { at: Date.now(), what: 'the plan began' };
   }
@@ -22,7 +23,7 @@ export class LastFault {
   }
 }
 
-/** A rule of any of the proxies. */
+/** A rule of any proxy. */
 export interface AnyRule {
   readonly match: (message: never) => boolean;
   readonly fault: {
@@ -35,15 +36,15 @@ export interface AnyRule {
   readonly times?: number;
 }
 
-/** The rule, and each time that it is played is noted: a call when it is made and when it has ended. */
+/** The rule, which also notes each fault that it causes: at the start of a call and at its end. */
 export function noted<R extends AnyRule>(rule: R, faults: LastFault): R {
   const { match, fault } = rule;
   const { kind, ms = 0, run, drop, onCut } = fault;
-  // A rule that only counts.
+  // A delay of 0 ms only counts messages.
   if (kind === 'delay' && ms === 0) return rule;
   const isTaken = (message: never) => {
     const takes = match(message);
-    // A watch that is looked at has lost nothing yet.
+    // A filtered watch has lost nothing until an event is dropped.
     if (takes && kind !== 'filter-watch') faults.note(kind, Date.now() + ms);
     return takes;
   };

@@ -10,26 +10,27 @@ import type { FaultWorld } from '../world.ts';
 const SYNC_MS = 30_000;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** One object, from its creation on. */
+/** One object, identified by its uid. */
 interface CountedObject {
   readonly kind: string;
   readonly name: string;
-  /** What owns it, as `ManagedDeployment shop-1`. */
+  /** The owners, such as `ManagedDeployment shop-1`. */
   readonly owners: readonly string[];
 }
 
 export type Counts = ReadonlyMap<string, number>;
 
 /**
- * What a controller of Kubernetes keeps its notes in. One counts once a name, which tells its content: that of StatefulSets
- * writes a lost note again, also while its set is being deleted, as often as the garbage collector is ahead of it. Stored
- * templates and witnesses are of the same kind, and Berth's own: each of them counts.
+ * Whether the object is a ControllerRevision of a StatefulSet. The StatefulSet controller recreates it if it is lost, also
+ * while the set is being deleted, and the number of these creations depends on the garbage collector. Its name contains a
+ * hash of its content, so each name counts only once. Stored templates and secret sentinels have the same kind, but belong
+ * to Berth and all count.
  */
-const isOwnNote = ({ kind, owners }: CountedObject) =>
+const isStatefulSetRevision = ({ kind, owners }: CountedObject) =>
   kind === RESOURCES.ControllerRevision.kind &&
   owners.some((owner) => owner.startsWith(`${RESOURCES.StatefulSet.kind} `));
 
-/** Counts by the object, as `create Service shop-x-api`: each uid is a creation, and its end a deletion. */
+/** Counts by object, such as `create Service shop-x-api`. Each new uid is a creation, and its end is a deletion. */
 export class ObjectCounts {
   readonly #reflectors: readonly Reflector<UntypedObject>[];
   readonly #born = new Map<string, CountedObject>();
@@ -45,9 +46,9 @@ export class ObjectCounts {
       const { kind } = reflector.resource;
       reflector.addHandlers({
         added: ({ metadata }) => this.#begin(kind, metadata),
-        // One that went and came again between two looks.
+        // The object was deleted and created again between two events.
         updated: ({ metadata }, former) => {
-          if (former.metadata.uid === metadata.uid) return this.#know(kind, metadata);
+          if (former.metadata.uid === metadata.uid) return this.#update(kind, metadata);
           this.#end(former.metadata);
           this.#begin(kind, metadata);
         },
@@ -56,7 +57,7 @@ export class ObjectCounts {
     }
   }
 
-  /** From now on, of every object of this world. */
+  /** Counts from now on, for every object in the namespaces of this world. */
   static async start(world: FaultWorld): Promise<ObjectCounts> {
     const objectCounts = new ObjectCounts(world);
     for (const reflector of objectCounts.#reflectors) reflector.start();
@@ -71,13 +72,13 @@ export class ObjectCounts {
     this.#add('create', object);
   }
 
-  /** Some have their owners later. */
-  #know(kind: string, metadata: UntypedObject['metadata']): void {
+  /** An owner may be set after the creation. */
+  #update(kind: string, metadata: UntypedObject['metadata']): void {
     const { uid = '' } = metadata;
     if (this.#born.has(uid)) this.#born.set(uid, lifeOf(kind, metadata));
   }
 
-  /** What was there before counts for the plan that made it. */
+  /** Deletions of objects that existed before the plan do not count. */
   #end({ uid = '' }: UntypedObject['metadata']): void {
     const object = this.#born.get(uid);
     if (object === undefined) return;
@@ -88,10 +89,10 @@ export class ObjectCounts {
 
   #add(what: 'create' | 'delete', object: CountedObject): void {
     const { kind, name } = object;
-    if (isOwnNote(object)) {
-      const note = `${what} ${kind} ${name}`;
-      if (this.#noted.has(note)) return;
-      this.#noted.add(note);
+    if (isStatefulSetRevision(object)) {
+      const text = `${what} ${kind} ${name}`;
+      if (this.#noted.has(text)) return;
+      this.#noted.add(text);
     }
     const key = `${what} ${kind} ${maskedName(name)}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
@@ -109,9 +110,9 @@ export class ObjectCounts {
   }
 
   /**
-   * Objects that were deleted and are there again: they were wanted all the time.
-   * @param byHand what the plan has deleted, as `services shop-1`; what it owned went with it
-   * @param recreates kinds of what changes of the plan take away and bring back
+   * Objects that were deleted and exist again, although they were desired all the time.
+   * @param byHand objects that the plan has deleted, such as `services shop-1`; the objects that they own are excluded too
+   * @param recreates kinds of objects that the changes of the plan delete and create again
    */
   recreated(byHand: ReadonlySet<string>, recreates: readonly string[]): string[] {
     return recreatedOf({ ended: this.#ended, alive: [...this.#born.values()] }, byHand, recreates);
@@ -126,7 +127,7 @@ function lifeOf(kind: string, { name, ownerReferences = [] }: UntypedObject['met
   return { kind, name, owners: ownerReferences.map((owner) => `${owner.kind} ${owner.name}`) };
 }
 
-/** Unlike `ObjectCounts.recreated`, of what it is given. */
+/** As `ObjectCounts.recreated`, for the given objects. */
 export function recreatedOf(
   { ended, alive }: { readonly ended: readonly CountedObject[]; readonly alive: readonly CountedObject[] },
   byHand: ReadonlySet<string>,
@@ -139,16 +140,16 @@ export function recreatedOf(
       return `${MADE_KINDS.find((resource) => resource.plural === plural)?.kind ?? plural} ${name}`;
     }),
   );
-  // What a StatefulSet notes for itself comes and goes with it.
+  // Kubernetes deletes and recreates the revisions of a StatefulSet together with it.
   const lines = ended
-    .filter((object) => !isOwnNote(object) && !recreates.includes(object.kind))
+    .filter((object) => !isStatefulSetRevision(object) && !recreates.includes(object.kind))
     .filter(({ kind, name, owners }) => ![`${kind} ${name}`, ...owners].some((what) => named.has(what)))
     .map(({ kind, name }) => `${kind} ${name}`)
     .filter((what) => there.has(what));
   return [...new Set(lines)];
 }
 
-/** Lines where two counts differ. */
+/** One line for each object whose number differs. */
 export function countDifferences(expected: Counts, found: Counts): string[] {
   const keys = [...new Set([...expected.keys(), ...found.keys()])].sort();
   return keys

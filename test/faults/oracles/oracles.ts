@@ -9,28 +9,28 @@ import { differencesFromDesired } from './desired-state.ts';
 import { checkForeignFields } from './foreign-fields.ts';
 import { type Counts, countDifferences, type ObjectCounts } from './object-counts.ts';
 import { orphans } from './orphans.ts';
-import { activity, QUIET_MS, toldSince, tooOften, unrepeatedLooksLeftOut } from './quiescence.ts';
+import { activity, linesSince, QUIET_MS, tooOften, withoutPeriodicChecks } from './quiescence.ts';
 import type { Regressions } from './regressions.ts';
 import { differences, type State, stateOf } from './state.ts';
 import { unhandledLines } from './unhandled-errors.ts';
 
-/** Whoever is at work when the plan ends has come to its end by then. */
+/** Maximum time until all processes have no more work after the end of a plan. */
 const QUIET_WITHIN_MS = 30_000;
-/** The oracle looks for so long at least, however long ago the fault was. */
-const LEAST_LOOKING_MS = 5_000;
-const LOOK_MS = 250;
-/** Connections that are kept for the next call are let go after a while. */
+/** Minimum time for which O1 waits for the final state, even if the fault was long ago. */
+const MIN_WAIT_MS = 5_000;
+const POLL_MS = 250;
+/** Idle connections that are kept for the next call are closed within this time. */
 const SOCKETS_WITHIN_MS = 15_000;
 
 /** The end of a workload's run without a fault. */
 export interface Reference {
   readonly state: State;
   readonly counts: Counts;
-  /** From the change to the last that was written for it. */
+  /** From the change to the last write for it, in milliseconds. */
   readonly tookMs: number;
 }
 
-/** What was there when the plan began. */
+/** What existed when the plan began. */
 export interface Before {
   readonly at: Date;
   readonly files: ReadonlyMap<string, OpenFiles>;
@@ -43,66 +43,67 @@ export interface OracleInput {
   readonly plan: FaultPlan;
   readonly before: Before;
   readonly reference: Reference | undefined;
-  readonly tell: AddFigure;
+  readonly addFigure: AddFigure;
 }
 
-/** What a comparison of states needs. */
+/** The input of a comparison of states. */
 export type Compared = Pick<OracleInput, 'world' | 'before' | 'reference'>;
 
-type Oracle = (looked: OracleInput) => Promise<{ message: string; diff?: readonly string[] } | undefined>;
+type Oracle = (input: OracleInput) => Promise<{ message: string; diff?: readonly string[] } | undefined>;
 
 const listed = (what: string, lines: readonly string[]) =>
   lines.length === 0 ? undefined : { message: `${what}: ${lines[0]}`, diff: lines };
 
-/** Every deployment is where it was to go; what has failed for good has told it. */
+/** Deployments whose desired state the operator has not yet observed, and deletions that are due. */
 const UNSETTLED = `
 SELECT name || ': generation ' || generation || ', observed ' || coalesce(observed_generation::text, 'none') ||
   ', acknowledged ' || acknowledged_generation AS line
 FROM deployments WHERE delete_requested_at IS NOT NULL AND purge_after <= now()
   OR generation > acknowledged_generation OR observed_generation IS DISTINCT FROM generation`;
 
-/** A line for each difference, as it is now; empty: they are alike. */
-export async function unlike({ world, before, reference }: Compared): Promise<string[]> {
+/** One line for each current difference from the expected state. Empty if there is no difference. */
+export async function stateDifferences({ world, before, reference }: Compared): Promise<string[]> {
   if (reference !== undefined) return differences(reference.state, await stateOf(world, before.at));
   const unsettled = (await world.sql<{ line: string }>(UNSETTLED)).map(({ line }) => line);
   return unsettled.length > 0 ? unsettled : differencesFromDesired(world);
 }
 
 /**
- * As soon as it is so once, and quiet follows (O5), it stays. A plan looks at more than this, so that it may have come
- * long before its end: where it is there at the first look, the last that was written for it says when it came.
+ * O1. If the final state is reached once and no writes follow (O5), it is permanent. A plan may have reached it long
+ * before the oracle starts. Therefore, if the first comparison finds no difference, the last write tells when.
  */
-const converged: Oracle = async (looked) => {
-  const { world, plan, reference, tell } = looked;
+const converged: Oracle = async (input) => {
+  const { world, plan, reference, addFigure } = input;
   const fault = world.lastFault();
   const allowed = allowedMs(plan, reference?.tookMs);
-  const until = Math.max(fault.at + allowed, Date.now() + LEAST_LOOKING_MS);
+  const until = Math.max(fault.at + allowed, Date.now() + MIN_WAIT_MS);
   for (let isFirst = true; ; isFirst = false) {
     const from = Date.now();
-    const lines = await unlike(looked);
+    const lines = await stateDifferences(input);
     if (lines.length === 0) {
-      const came = isFirst ? Math.min(from, lastEffect(world) ?? fault.at) : from;
-      const took = Math.max(0, came - fault.at);
+      const reachedAt = isFirst ? Math.min(from, lastEffect(world) ?? fault.at) : from;
+      const took = Math.max(0, reachedAt - fault.at);
       const figure = convergedFigure(took / 1000, fault.what);
-      tell(figure);
+      addFigure(figure);
       if (took <= allowed) return undefined;
       const message = `${figure}; ${allowed / 1000} s are allowed`;
       return { message, diff: lastEffects(world, fault.at) };
     }
     if (from > until) {
-      const what = reference === undefined ? 'unlike what is made anew' : 'unlike the run without a fault';
+      const what =
+        reference === undefined ? 'differs from the desired state' : 'differs from the run without a fault';
       const seconds = Math.round((from - fault.at) / 1000);
       return listed(`${what} ${seconds} s after the last fault (${fault.what})`, lines);
     }
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 };
 
-/** Where no run without a fault is to compare with: nothing that is wanted was ever deleted, but by the plan itself. */
+/** O2. If there is no run without a fault, no desired object may have been deleted, except by the plan itself. */
 const counted: Oracle = async ({ world, before, plan, reference }) => {
   if (reference === undefined || plan.countsDiffer !== undefined)
     return listed(
-      'deleted and made again',
+      'deleted and created again',
       before.objectCounts.recreated(world.deletedByHand(), plan.recreates ?? []),
     );
   return listed(
@@ -111,13 +112,15 @@ const counted: Oracle = async ({ world, before, plan, reference }) => {
   );
 };
 
+/** O3. */
 const forward: Oracle = async ({ before }) => listed('went back', await before.regressions.seen());
 
+/** O4. */
 const owned: Oracle = async ({ world }) => listed('orphan', await orphans(world));
 
 /**
- * What was still to be done has been done when O1 held; whatever comes now comes for nothing. So is
- * what goes by the clock where it goes faster than its clock. Where it is looked at for long, nothing may come any more once it is quiet: so what is tried again each half minute is seen.
+ * O5. When O1 holds, no work is left, so any further write or request is needless, and so is a heartbeat above its
+ * maximum rate. In plans with `quietSeconds`, the check lasts longer, to find retries that occur every half minute.
  */
 const quiet: Oracle = async ({ world, plan: { quietSeconds = 0 } }) => {
   const deadline = Date.now() + QUIET_WITHIN_MS;
@@ -126,30 +129,32 @@ const quiet: Oracle = async ({ world, plan: { quietSeconds = 0 } }) => {
     await sleep(QUIET_MS);
     const seen = [...activity(world, from), ...tooOften(world, from, QUIET_MS)];
     if (seen.length > 0 && Date.now() < deadline) continue;
-    if (seen.length > 0 || quietSeconds === 0) return listed('not quiet', toldSince(from, seen));
+    if (seen.length > 0 || quietSeconds === 0) return listed('not quiet', linesSince(from, seen));
     await sleep(quietSeconds * 1000 - QUIET_MS);
     const disturbances = [
-      ...unrepeatedLooksLeftOut(activity(world, from)),
+      ...withoutPeriodicChecks(activity(world, from)),
       ...tooOften(world, from, quietSeconds * 1000),
     ];
-    return listed(`not quiet for ${quietSeconds} s`, toldSince(from, disturbances));
+    return listed(`not quiet for ${quietSeconds} s`, linesSince(from, disturbances));
   }
 };
 
+/** O6. */
 const kept: Oracle = async ({ world }) => listed('acknowledged and lost', await lostWrites(world));
 
-const untouched: Oracle = async ({ world, tell }) => {
-  const { marked, looked, lost } = await checkForeignFields(world);
-  // It holds as well where there is nothing to look at: that has to show.
-  if (marked === 0) tell('O7: nothing marked');
-  else if (looked === 0) tell(`O7: none of ${marked} objects that were marked is there any more`);
+/** O7. */
+const untouched: Oracle = async ({ world, addFigure }) => {
+  const { marked, checked, lost } = await checkForeignFields(world);
+  // The oracle also holds if there are no marks to check, so the figures say so.
+  if (marked === 0) addFigure('O7: no object has a mark');
+  else if (checked === 0) addFigure(`O7: all ${marked} marked objects were deleted`);
   return listed('lost the mark of another manager', lost);
 };
 
 const unhandled = (world: OwnedWorld): string[] =>
   [...world.logs()].flatMap(([name, log]) => unhandledLines(log).map((line) => `${name}: ${line}`));
 
-/** Sockets beyond those of pools, which hold their connections for a minute, and files. */
+/** Open files, and sockets beyond those of the pools, which keep their connections for a minute. */
 function leaked({ world, before }: OracleInput): string[] {
   return world.processes().flatMap(({ name, role, pid }) => {
     const then = before.files.get(name);
@@ -166,24 +171,25 @@ function leaked({ world, before }: OracleInput): string[] {
 }
 
 /**
- * Connections that a role keeps for its next call, and may not have needed before: the API as many as
- * BERTH_DATABASE_POOL says, the listener one for each of its kinds of calls to the hub (lease, work, logs, reports,
- * inventory); the operator has one, with HTTP/2.
+ * Connections that a role may keep for its next call, although they were not open before the plan. API: the default of
+ * BERTH_DATABASE_POOL. Listener: one for each kind of call to the hub (lease, work, logs, reports, inventory). Operator:
+ * none in addition, because it uses one HTTP/2 connection.
  */
 const POOLED: Readonly<Record<FaultRole, number>> = { api: 10, listener: 5, operator: 0 };
 
-const clean: Oracle = async (looked) => {
-  const lines = [...looked.world.takeUnexpectedExits(), ...unhandled(looked.world)];
+/** O8. */
+const clean: Oracle = async (input) => {
+  const lines = [...input.world.takeUnexpectedExits(), ...unhandled(input.world)];
   if (lines.length > 0) return listed('unhandled', lines);
   const until = Date.now() + SOCKETS_WITHIN_MS;
   for (;;) {
-    const found = leaked(looked);
-    if (found.length === 0 || Date.now() > until) return listed('not let go', found);
-    await sleep(LOOK_MS);
+    const found = leaked(input);
+    if (found.length === 0 || Date.now() > until) return listed('not closed', found);
+    await sleep(POLL_MS);
   }
 };
 
-/** O5 is looked at before what only reads, which would not be quiet. */
+/** O5 comes before the oracles that read through the proxies, because their requests would count as activity. */
 const ORACLES: readonly (readonly [OracleName, Oracle])[] = [
   ['O1', converged],
   ['O5', quiet],
@@ -195,12 +201,12 @@ const ORACLES: readonly (readonly [OracleName, Oracle])[] = [
   ['O8', clean],
 ];
 
-/** All that does not hold. */
-export async function look(looked: OracleInput): Promise<Violation[]> {
+/** Checks all oracles, and returns those that do not hold, sorted by name. */
+export async function checkOracles(input: OracleInput): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (const [oracle, holds] of ORACLES) {
-    const problem = await holds(looked).catch((error: unknown) => ({
-      message: `failed to look: ${String(error instanceof Error ? error.message : error)}`,
+    const problem = await holds(input).catch((error: unknown) => ({
+      message: `failed to check: ${String(error instanceof Error ? error.message : error)}`,
     }));
     if (problem !== undefined) violations.push({ oracle, ...problem });
   }

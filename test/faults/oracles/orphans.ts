@@ -6,7 +6,7 @@ import { LABELS } from '../../../src/contract/resource/names.ts';
 import { DEPLOYMENT_KINDS } from '../kinds.ts';
 import type { FaultWorld } from '../world.ts';
 
-/** Kinds that Berth makes or that are made for it; Jobs are of builds. */
+/** Kinds that Berth creates or that are created for it. Jobs belong to builds. */
 const KINDS: readonly Resource[] = [...DEPLOYMENT_KINDS, RESOURCES.Job];
 
 /** One line for each orphan. */
@@ -31,7 +31,7 @@ function problemsOf(
   const id = metadata.labels?.[LABELS.deploymentId];
   const owners = metadata.ownerReferences ?? [];
   return [
-    ...(id !== undefined && !known.has(id) ? [`its deployment ${id} is in the database no more`] : []),
+    ...(id !== undefined && !known.has(id) ? [`its deployment ${id} is not in the database`] : []),
     ...owners
       .filter(({ uid }) => !uids.has(uid))
       .map(({ kind, name }) => `its owner ${kind} ${name} is gone`),

@@ -14,22 +14,22 @@ import type { FaultWorld } from '../world.ts';
 
 export const QUIET_MS = 5_000;
 const WITHIN_MS = 30_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 export interface Seen {
   readonly at: number;
   readonly what: string;
-  /** By the clock, whatever happens: a cache that is listed anew, the inventory, what has expired. */
-  readonly isLook: boolean;
+  /** Whether it happens periodically without a cause: a list of a cache, an inventory, the removal of expired rows. */
+  readonly isPeriodic: boolean;
 }
 
-/** By which two looks at the same differ. */
+/** The parameter in which two lists of the same objects differ. */
 const VERSIONS = /(?<=[?&])resourceVersion=\d+&?/;
 
-/** What is removed each hour because its time is over. */
+/** The hourly removal of expired rows. */
 const EXPIRED = /^\s*DELETE\b.*\bnow\(\)/s;
 
-/** What was asked or written since `from`, beyond heartbeats. */
+/** Requests and writes since `from`, except heartbeats. */
 export function activity(world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>, from: number): Seen[] {
   const { kubernetes, hub, postgres } = world;
   return [
@@ -39,7 +39,7 @@ export function activity(world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgre
       .map(({ at, client, verb, path, status }) => ({
         at,
         what: `${client}: ${verb} ${path.replace(VERSIONS, '')} ${status}`,
-        isLook: verb === 'list',
+        isPeriodic: verb === 'list',
       })),
     ...hub
       .exchanges()
@@ -47,7 +47,7 @@ export function activity(world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgre
       .map(({ at, client, method, path, status }) => ({
         at,
         what: `${client}: ${method} ${path} ${status}`,
-        isLook: path.endsWith('/inventory'),
+        isPeriodic: path.endsWith('/inventory'),
       })),
     ...postgres
       .messages()
@@ -55,12 +55,12 @@ export function activity(world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgre
       .map(({ at, client, sql }) => ({
         at,
         what: `${client}: ${sql.slice(0, 200)}`,
-        isLook: EXPIRED.test(sql),
+        isPeriodic: EXPIRED.test(sql),
       })),
   ];
 }
 
-/** Heartbeats that came faster than any clock of Berth goes: a loop that polls, renews or reopens. */
+/** Heartbeats that occur more often than any timer of Berth: a loop that polls, renews or reconnects. */
 export function tooOften(
   world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>,
   from: number,
@@ -73,24 +73,26 @@ export function tooOften(
     ...since(world.hub.exchanges()).filter(isHubHeartbeat).map(hubBeat),
     ...since(world.postgres.messages()).filter(isSqlHeartbeat).flatMap(sqlBeat),
   ];
-  return faster(beats, ms / 1000).map((what) => ({ at: from + ms, what, isLook: false }));
+  return faster(beats, ms / 1000).map((what) => ({ at: from + ms, what, isPeriodic: false }));
 }
 
 /**
- * Caches are listed anew each half hour, what has expired is removed each hour, and an inventory is taken each ten
- * minutes: within a minute each comes once at most. What is looked for for nothing comes again.
+ * Removes periodic requests that occur only once: caches are listed every half hour, expired rows are removed every hour,
+ * and an inventory is taken every ten minutes. A second one within a minute is needless work.
  */
-export function unrepeatedLooksLeftOut(seen: readonly Seen[]): Seen[] {
-  return seen.filter(({ what, isLook }) => !isLook || seen.filter((other) => other.what === what).length > 1);
+export function withoutPeriodicChecks(seen: readonly Seen[]): Seen[] {
+  return seen.filter(
+    ({ what, isPeriodic }) => !isPeriodic || seen.filter((other) => other.what === what).length > 1,
+  );
 }
 
-/** A line each, with the seconds since then. */
-export const toldSince = (from: number, seen: readonly Seen[]) =>
+/** One line for each request, with the seconds since `from`. */
+export const linesSince = (from: number, seen: readonly Seen[]) =>
   seen.map(({ at, what }) => `after ${Math.round((at - from) / 1000)} s: ${what}`);
 
 /**
- * Resolves when nothing has been seen for so long.
- * @throws Error with what was seen last
+ * Resolves when the proxies have seen no work for `forMs`.
+ * @throws Error with the last requests, after `timeoutMs`
  */
 export async function untilQuiet(
   world: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>,
@@ -105,6 +107,6 @@ export async function untilQuiet(
       const lines = seen.slice(-10).map(({ what }) => what);
       throw new Error(`not quiet within ${timeoutMs / 1000} s; seen last:\n${lines.join('\n')}`);
     }
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }

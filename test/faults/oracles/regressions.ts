@@ -30,7 +30,7 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER regression AFTER UPDATE ON deployments FOR EACH ROW EXECUTE FUNCTION note_regression();`;
 
-/** Numbers of a custom resource that only grow while it is the same object. */
+/** Numbers of a custom resource that never decrease while it is the same object. */
 function numbersOf(object: UntypedObject): Record<string, number | undefined> {
   const { metadata, spec, status } = object as unknown as ManagedDeployment;
   return {
@@ -43,15 +43,15 @@ function numbersOf(object: UntypedObject): Record<string, number | undefined> {
 }
 
 export interface Regressions {
-  /** What has gone back since the last call. */
+  /** The values that decreased since the last call, one line each. */
   seen(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** From now on, of every deployment of this world. */
+/** Records from now on, for every deployment of this world. */
 export async function watchRegressions(world: FaultWorld): Promise<Regressions> {
   await world.sql(TRIGGERS);
-  let told: string[] = [];
+  let decreases: string[] = [];
   const { admin: client, namespace } = world;
   const reflector = new Reflector<UntypedObject>({
     client,
@@ -66,7 +66,7 @@ export async function watchRegressions(world: FaultWorld): Promise<Regressions> 
       for (const [name, now] of Object.entries(numbersOf(object))) {
         const then = before[name];
         if (now !== undefined && then !== undefined && now < then)
-          told.push(`${object.metadata.name} ${name} ${then} -> ${now}`);
+          decreases.push(`${object.metadata.name} ${name} ${then} -> ${now}`);
       }
     },
   });
@@ -75,8 +75,8 @@ export async function watchRegressions(world: FaultWorld): Promise<Regressions> 
   return {
     seen: async () => {
       const rows = await world.sql<{ what: string }>('DELETE FROM fault_ledger RETURNING what');
-      const seen = [...told, ...rows.map(({ what }) => `in the database: ${what}`)];
-      told = [];
+      const seen = [...decreases, ...rows.map(({ what }) => `in the database: ${what}`)];
+      decreases = [];
       return seen;
     },
     stop: () => reflector.stop(),

@@ -14,14 +14,14 @@ SELECT id, name, source, source_config, source_revision_config, image_version, g
   (SELECT name FROM tracing_projects WHERE id = tracing_project_id) AS tracing_project,
   (SELECT count(*)::int FROM secret_sets WHERE deployment_id = deployments.id) AS secret_sets
 FROM deployments ORDER BY name, created_at`;
-/** started_at says when it was *seen* to roll: a listener that was away for the two seconds of a rollout has not. */
+/** Without started_at, the time when the rollout was *observed*: a listener that was down during the rollout has none. */
 const REVISIONS = `
 SELECT r.id, d.name, r.number, r.status, r.reason, r.message, r.culprit, r.source_revision_config, r.environment_gone,
   r.secrets_id IS NOT NULL AS secrets, r.resolved_image, r.deployed_at IS NOT NULL AS deployed
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id ORDER BY d.name, r.number`;
 /**
- * What users did, and what became of each revision: each once, whatever was repeated. What was observed on the way
- * depends on when one looked. Of a deployment that is gone the message alone has the number.
+ * Actions of users, and the outcome of each revision. Each must occur once, regardless of retries. Observed progress is
+ * excluded, because it depends on when a process checked. For a deleted deployment, only the message has the number.
  */
 const EVENTS = `
 SELECT 'event ' || reason AS what, count(*)::int AS times FROM events
@@ -32,7 +32,7 @@ SELECT 'event ' || (e.details->>'to') || ' of ' ||
   count(*)::int AS times
 FROM events e LEFT JOIN revisions r ON r.id = e.revision_id LEFT JOIN deployments d ON d.id = r.deployment_id
 WHERE e.at >= $1 AND e.revision_id IS NOT NULL AND e.details->>'to' = ANY ($2) GROUP BY 1`;
-/** What is remembered of those that are gone; that it is looked at once more comes by the clock. */
+/** The records of deleted deployments. They do not contain when they are checked again, because this depends on a timer. */
 const TOMBSTONES = `
 SELECT 'tombstone ' || app_name || ' of generation ' || generation AS what, count(*)::int AS times
 FROM tombstones WHERE purged_at >= $1 GROUP BY 1`;
@@ -42,7 +42,7 @@ export interface Rows {
   readonly counted: readonly { readonly what: string; readonly times: number }[];
 }
 
-/** @param since of the plan: older history is another plan's */
+/** @param since start of the plan, because older events belong to other plans */
 export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
   const [deployments, revisions, events, tombstones] = await Promise.all([
     world.sql<Row>(DEPLOYMENTS),
@@ -59,6 +59,6 @@ export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
   };
 }
 
-/** Ids, with what stands for them. */
+/** Ids, each with a text that replaces it. */
 export const idsOf = ({ named }: Rows): ReadonlyMap<string, string> =>
   new Map(named.map(({ what, row }) => [row.id, `<${what}>`]));

@@ -8,10 +8,10 @@ import { comparableData } from '../walk/secret-data.ts';
 import type { FaultWorld } from '../world.ts';
 import { idsOf, rowsOf } from './state-rows.ts';
 
-/** Lines by what they tell of: an object, a row. */
+/** Lines, by the object or row that they describe. */
 export type State = ReadonlyMap<string, readonly string[]>;
 
-/** Versions, times, ids, and what Kubernetes writes for itself. */
+/** Fields that differ between runs: versions, times, ids and what Kubernetes sets. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -27,26 +27,26 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'hostIPs',
   'containerID',
   'observedGeneration',
-  // Where the scheduler has room.
+  // Depends on the node that the scheduler selects.
   'volume.kubernetes.io/selected-node',
   'topology.kubernetes.io/zone',
   'topology.kubernetes.io/region',
 ]);
-/** Hashes are of ids and times as well; what they are of is compared itself. */
+/** Hashes also cover ids and times. What they are computed from is compared itself. */
 const HASHES = /hash|^berth\.dev\/pod-template$/i;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const IP = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
 const GENERATED = /-[a-z0-9]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b|kube-api-access-[a-z0-9]{5}/g;
-/** Also the hash of a StatefulSet's own revision, which is seldom shorter; of its digits alone. */
+/** Hashes in names. The second form is the hash of a StatefulSet's revision, which can be as short as five characters. */
 const HEX = /(?<=-|\b)[0-9a-f]{8,}\b|(?<=-)[4-9bcdf]{5,7}\b/g;
 
-/** Texts of one world that differ in another, with what stands for them. */
+/** Replaces texts that are specific to one world. */
 export interface Names {
   mask(text: string): string;
 }
 
-/** @param ids of deployments and revisions, with what they are */
+/** @param ids ids of deployments and revisions, each with the text that replaces it */
 export function namesOf(world: FaultWorld, ids: ReadonlyMap<string, string>): Names {
   return {
     mask: (text) => {
@@ -62,7 +62,7 @@ export function namesOf(world: FaultWorld, ids: ReadonlyMap<string, string>): Na
   };
 }
 
-/** Every field as a line `path = value`, in order of their paths. */
+/** Every field as a line `path = value`, sorted by path. */
 export function linesOf(value: unknown, names: Names, path = ''): string[] {
   if (Array.isArray(value)) {
     const items = byType(value);
@@ -79,7 +79,7 @@ export function linesOf(value: unknown, names: Names, path = ''): string[] {
   return value === undefined ? [] : [names.mask(`${path} = ${JSON.stringify(value)}`)];
 }
 
-/** Conditions come in any order. */
+/** Sorts a list of conditions by type, because their order has no meaning. */
 function byType(items: readonly unknown[]): unknown[] {
   const keyed = items.every((item) => keyOf(item) !== undefined);
   return keyed
@@ -93,9 +93,9 @@ const keyOf = (item: unknown): string | undefined => {
 };
 
 /**
- * Nobody but Berth writes what is wanted of these, and the workload itself: their generation counts the writes that have
- * changed it, so that one that went there and back shows. A repeated write raises none. A ReplicaSet is scaled by the
- * controller of its Deployment, pod by pod.
+ * Kinds whose spec only Berth writes, so their generation counts Berth's changes. The comparison of generations finds a
+ * change that was made and reverted. A repeated write does not increase the generation. ReplicaSets are excluded, because
+ * the Deployment controller scales them pod by pod.
  */
 const COUNTED: ReadonlySet<string> = new Set(
   [
@@ -108,7 +108,7 @@ const COUNTED: ReadonlySet<string> = new Set(
   ].map(({ kind }) => kind),
 );
 
-/** @param object of which the generation is left out, unless it is one that counts */
+/** Removes the generation of an object, unless its kind is in `COUNTED`. */
 export function withoutVersions(object: UntypedObject): UntypedObject {
   if (COUNTED.has(object.kind)) return object;
   const { generation: _, ...metadata } = object.metadata as UntypedObject['metadata'] & {
@@ -117,14 +117,14 @@ export function withoutVersions(object: UntypedObject): UntypedObject {
   return { ...object, metadata };
 }
 
-/** With what it holds: of the database's credentials all but the password, which is made at random. */
+/** Decodes the values of a Secret. The random password of the database is excluded. */
 export function withValues(object: UntypedObject): UntypedObject {
   if (object.kind !== 'Secret') return object;
   const app = object.metadata.labels?.[LABELS.instance] ?? '';
   return { ...object, data: comparableData(object, app) };
 }
 
-/** Of a pod: what it is of and how it is. Its spec is its template's. */
+/** Reduces a pod to name, labels, phase and images. Its spec is compared in the pod template. */
 function podOnly(object: UntypedObject): UntypedObject {
   if (object.kind !== 'Pod') return object;
   const { metadata, ...rest } = object;
@@ -144,7 +144,7 @@ function podOnly(object: UntypedObject): UntypedObject {
   } as UntypedObject;
 }
 
-/** Objects of deployments, each by kind and masked name; several of one name are told apart by their number. */
+/** Objects of deployments, each by kind and masked name. Objects with equal names are numbered. */
 async function clusterState(world: FaultWorld, names: Names): Promise<Map<string, string[]>> {
   const { admin, namespace } = world;
   const lists = await Promise.all(DEPLOYMENT_KINDS.map((kind) => admin.listAll(kind, { namespace })));
@@ -169,13 +169,13 @@ async function clusterState(world: FaultWorld, names: Names): Promise<Map<string
   return state;
 }
 
-/** Made by Kubernetes for one of ours. */
+/** Whether Kubernetes has created the object for one of Berth's objects. */
 const isMade = ({ ownerReferences }: UntypedObject['metadata']) =>
   (ownerReferences ?? []).some(({ kind }) =>
     ['Deployment', 'StatefulSet', 'ReplicaSet', 'ManagedDeployment'].includes(kind),
   );
 
-/** Cluster and database, masked. @param since of the plan: older history is another plan's */
+/** State of cluster and database, masked. @param since start of the plan, because older events belong to other plans */
 export async function stateOf(world: FaultWorld, since: Date): Promise<State> {
   const rows = await rowsOf(world, since);
   const names = namesOf(world, idsOf(rows));

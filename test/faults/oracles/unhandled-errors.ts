@@ -2,7 +2,7 @@
 const UNHANDLED =
   /unhandledRejection|uncaughtException|ERR_UNHANDLED|"level":"fatal"|^\s+at .+:\d+:\d+\)?$|MaxListenersExceeded/;
 
-/** Lines of a log that tell of something that was left unhandled. */
+/** Lines of a log that report an unhandled error. */
 export function unhandledLines(log: string): string[] {
   return log
     .split('\n')

@@ -1,4 +1,4 @@
-/** The API server is down for longer than a lease lasts: connections are refused or silent. */
+/** The API server is down for longer than a lease lasts: connections are rejected or silent. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -7,27 +7,27 @@ import {
   broken,
   change,
   imageChange,
-  isThere,
+  isUpToDate,
   type RunningDeployment,
   restartWithoutWaiting,
   runningDeployment,
   within,
 } from './steps.ts';
 
-/** The operator's lease is its holder's for 10 s and free after 15 s: nothing of before is in force any more. */
+/** The operator's lease lasts 10 s, and others may take it after 15 s. So no earlier lease is valid any more. */
 const AWAY_MS = 60_000;
-/** A renewal of the hub's lease each 10 s, a look at the API server at most 20 s old that takes 4 s, and some for a busy machine. */
-const TOLD_WITHIN_S = 45;
+/** Lease renewals to the hub every 10 s, an API server check up to 20 s old that takes 4 s, and time for a busy machine. */
+const REPORTED_WITHIN_S = 45;
 const CONVERGED_WITHIN_S = 15;
 
 const HOW = {
-  cut: 'its connections are reset and refused',
-  blackhole: 'not a byte passes, connections stay',
+  cut: 'connections are reset and rejected',
+  blackhole: 'connections stay open, but no byte passes',
 } as const;
 
 interface When {
   readonly says: string;
-  /** Resolves when the API server is away. @param down takes it away */
+  /** Resolves when the API server is down. @param down makes it unreachable */
   begin(world: FaultWorld, shop: RunningDeployment, down: () => void): Promise<void>;
 }
 
@@ -80,29 +80,32 @@ function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): F
       const begun = Date.now();
       const first = await world.create(smallDeployment('before'));
       await world.ready(first.id);
-      /** What a creation takes here, without a fault: pods have to come up too. */
+      /** Duration of a creation without a fault on this machine, including the start of pods. */
       const creationSeconds = (Date.now() - begun) / 1000;
       await world.quiet({ forMs: 1_500 });
       const away = Date.now();
       await begin(world, shop, () => world.kubernetes[how]());
       const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageChange('3.0.0'));
       const created = await world.call('POST', '/v2/deployments', smallDeployment('meanwhile'));
-      const refused = [patched, created].filter(({ status }) => status >= 300);
-      if (refused.length > 0) return refused.map(({ status }) => broken(`a change was answered ${status}`));
-      const told = await within(TOLD_WITHIN_S, 'the deployment to be UNKNOWN', () =>
+      const rejected = [patched, created].filter(({ status }) => status >= 300);
+      if (rejected.length > 0)
+        return rejected.map(({ status }) => broken(`a change got the status ${status}`));
+      const reported = await within(REPORTED_WITHIN_S, 'the deployment to be UNKNOWN', () =>
         isUnknown(world, shop.id),
       );
       await sleep(Math.max(0, away + AWAY_MS - Date.now()));
       world.kubernetes.open();
       const back = Date.now();
-      const existing = await within(CONVERGED_WITHIN_S, 'what was there to be as wanted', () =>
-        isThere(world, shop.id),
+      const existing = await within(
+        CONVERGED_WITHIN_S,
+        'the existing deployment to be in its desired state',
+        () => isUpToDate(world, shop.id),
       );
       const left = CONVERGED_WITHIN_S + creationSeconds - (Date.now() - back) / 1000;
-      const fresh = await within(left, 'what was created meanwhile to be READY', () =>
-        isThere(world, created.body.id),
+      const fresh = await within(left, 'the deployment created meanwhile to be READY', () =>
+        isUpToDate(world, created.body.id),
       );
-      return [...told, ...existing, ...fresh];
+      return [...reported, ...existing, ...fresh];
     },
   };
 }

@@ -19,10 +19,10 @@ import {
 
 const CHANGES = 50;
 const EVERY_MS = 100;
-/** "Far fewer": three to seven are what runs have measured, the more the slower the machine is. */
-const MOST_APPLIES = 15;
+/** The goal is far fewer applies than changes. Runs have measured three to seven, and more on slower machines. */
+const MAX_APPLIES = 15;
 
-/** Applies that were taken, of kinds whose pods they replace. */
+/** Successful applies of Deployments, which replace their pods. */
 function workloadApplies(world: FaultWorld): number {
   return world.kubernetes
     .exchanges('operator')
@@ -31,12 +31,12 @@ function workloadApplies(world: FaultWorld): number {
     ).length;
 }
 
-/** @param everyMs 0: each as soon as the one before was answered */
+/** @param everyMs pause between two changes; 0 sends each one as soon as the previous one is answered */
 function burst(name: string, everyMs: number): FaultPlan {
   return {
     name: `burst/${name}`,
-    says: `${CHANGES} changes of the image ${everyMs} ms apart during a rollout: the last one wins, and the workload is applied at most ${MOST_APPLIES} times.`,
-    run: async (world, tell): Promise<Violation[]> => {
+    says: `${CHANGES} changes of the image ${everyMs} ms apart during a rollout: the last one wins, and the workload is applied at most ${MAX_APPLIES} times.`,
+    run: async (world, addFigure): Promise<Violation[]> => {
       const checks = new Checks();
       const id = await serving(world, 'shop');
       await world.quiet({ forMs: SETTLED_MS });
@@ -50,13 +50,15 @@ function burst(name: string, everyMs: number): FaultPlan {
       const resources = world.kubernetes
         .exchanges('listener')
         .filter(({ verb, resource }) => verb === 'apply' && resource === 'manageddeployments').length;
-      tell(`${CHANGES} changes: ${resources} applies of the custom resource, ${applies} of the workload`);
-      checks.that(applies <= MOST_APPLIES, `${applies} applies of the workload for ${CHANGES} changes`);
+      addFigure(
+        `${CHANGES} changes: ${resources} applies of the custom resource, ${applies} of the workload`,
+      );
+      checks.that(applies <= MAX_APPLIES, `${applies} applies of the workload for ${CHANGES} changes`);
       const image = await world.kubectl(
         ...['get', 'deploy', '-l', `berth.dev/deployment-id=${id},app.kubernetes.io/component=api`],
         ...['-o', 'jsonpath={.items[0].spec.template.spec.containers[0].image}'],
       );
-      checks.that(image === imageOf(`burst-${CHANGES}`), `${image} runs, not the last one`);
+      checks.that(image === imageOf(`burst-${CHANGES}`), `the running image is ${image}, not the last one`);
       const [row] = await world.sql<{ number: number }>(
         'SELECT number::int FROM revisions r JOIN deployments d ON d.active_revision_id = r.id WHERE d.id = $1',
         [id],
@@ -68,20 +70,23 @@ function burst(name: string, everyMs: number): FaultPlan {
 }
 
 const WAITS_MS = 10_000;
-const MOST_PODS = 3;
+const MAX_PODS = 3;
 
-/** Another session of the database waits for what this one has written. */
+/** Resolves when another session of the database waits for the rows that this one has written. */
 async function untilOneWaits(world: FaultWorld): Promise<void> {
-  const look = async () => {
+  const isWaiting = async () => {
     const [waiting] = await world.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
     return waiting !== undefined || undefined;
   };
-  await waitFor('the second change to wait for the first one', look, { timeoutMs: WAITS_MS, intervalMs: 20 });
+  await waitFor('the second change to wait for the first one', isWaiting, {
+    timeoutMs: WAITS_MS,
+    intervalMs: 20,
+  });
 }
 
-/** @returns how both were answered, the first one first */
+/** Sends both changes at the same time. Returns their statuses, in this order. */
 async function atOnce(world: FaultWorld, id: string, first: object, second: object): Promise<number[]> {
   const patch = (what: object) => world.call('PATCH', `/v2/deployments/${id}`, what);
   const written = world.postgres.add({
@@ -101,16 +106,22 @@ const oneWaits: FaultPlan = {
   run: async (world): Promise<Violation[]> => {
     const checks = new Checks();
     const { id } = await runningDeployment(world);
-    const scale = { source_config: { resource_spec: { min_scale: 1, max_scale: MOST_PODS } } };
+    const scale = { source_config: { resource_spec: { min_scale: 1, max_scale: MAX_PODS } } };
     const statuses = await atOnce(world, id, imageChange('first'), scale);
-    checks.that(statuses.join() === '200,200', `two changes at once were answered ${statuses.join()}`);
+    checks.that(
+      statuses.join() === '200,200',
+      `the statuses of two simultaneous changes are ${statuses.join()}`,
+    );
     const [row] = await world.sql<{ image: string; pods: number }>(
       `SELECT source_revision_config ->> 'image_uri' AS image, (source_config #>> '{resource_spec,max_scale}')::int AS pods
        FROM deployments WHERE id = $1`,
       [id],
     );
-    checks.that(row?.image === imageOf('first'), `wanted is ${row?.image}, the image of neither`);
-    checks.that(row?.pods === MOST_PODS, `wanted are ${row?.pods} pods at most, not ${MOST_PODS}`);
+    checks.that(
+      row?.image === imageOf('first'),
+      `the desired image is ${row?.image}, not that of the first change`,
+    );
+    checks.that(row?.pods === MAX_PODS, `the desired max_scale is ${row?.pods}, not ${MAX_PODS}`);
     await world.ready(id);
     return checks.violations;
   },
@@ -124,7 +135,10 @@ const secretsStay: FaultPlan = {
     const { id } = await runningDeployment(world);
     const secrets = { secrets: [{ name: 'TOKEN', value: 'second' }] };
     const statuses = await atOnce(world, id, secrets, imageChange('first'));
-    checks.that(statuses.join() === '200,200', `two changes at once were answered ${statuses.join()}`);
+    checks.that(
+      statuses.join() === '200,200',
+      `the statuses of two simultaneous changes are ${statuses.join()}`,
+    );
     const { body } = await world.call<{ secrets: { name: string }[] }>('GET', `/v2/deployments/${id}`);
     const names = body.secrets.map(({ name }) => name).join();
     checks.that(names === 'TOKEN', `the secrets are "${names}", not those of the first change`);

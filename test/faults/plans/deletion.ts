@@ -13,13 +13,13 @@ import { EffectDidNotOccur } from './kill.ts';
 import { Checks, serving, untilGone } from './steps.ts';
 
 const NAME = 'shop';
-/** The listener has the deletion by then, if it comes to it while the write is held. */
+/** Time for the listener to receive the deletion, if it can do so while the write is held. */
 const DELETED_MS = 3_000;
 const CREATIONS = /^(?:create|apply) /;
-/** What was deleted together with its owner goes when the garbage collector comes to it. */
+/** Time for the garbage collector to delete the objects whose owner was deleted. */
 const COLLECTED_MS = 30_000;
 
-/** Writes between which a DELETE can come: every object that a creation makes, by listener and operator. */
+/** Writes during which a DELETE can arrive: those by which listener and operator create the objects of a deployment. */
 function creations(): Effect[] {
   const recorded = readRecording()['create'] ?? [];
   return recorded.filter(({ role, what }) => role !== 'api' && CREATIONS.test(what));
@@ -31,7 +31,7 @@ async function resourceOf(world: FaultWorld, id: string) {
   return items.find((item) => (item['spec'] as { deploymentId?: string }).deploymentId === id);
 }
 
-/** Resolves when the custom resource is being deleted or is not there, or the deletion waits for the write that is held. */
+/** Resolves when the custom resource is deleted or terminating, or after a timeout: the deletion may wait for the held write. */
 async function untilDeletionIsKnown(world: FaultWorld, id: string): Promise<void> {
   const isKnown = async () => {
     const resource = await resourceOf(world, id);
@@ -40,7 +40,7 @@ async function untilDeletionIsKnown(world: FaultWorld, id: string): Promise<void
   await waitFor('the deletion to be known', isKnown, { timeoutMs: DELETED_MS }).catch(() => undefined);
 }
 
-/** Nothing in the namespace is of a deployment of this id. */
+/** Checks that the namespace contains no object of the deployment with this id. */
 async function nothingLeft(world: FaultWorld, id: string, checks: Checks): Promise<void> {
   const kinds = 'mdep,deploy,rs,sts,svc,secret,sa,pvc,hpa,pdb,netpol,controllerrevision,pod';
   const list = async () => {
@@ -62,13 +62,13 @@ function duringCreate(effect: Effect): FaultPlan {
     run: async (world): Promise<Violation[]> => {
       const checks = new Checks();
       const occurrences = new Occurrences();
-      const { promise: asked, resolve: mayGoOn } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const rule = world.kubernetes.add({
         match: (request: KubernetesRequest) =>
           request.client === role &&
           kubernetesEffect(request) === what &&
           occurrences.next(what) === occurrence,
-        fault: { kind: 'before', run: () => asked },
+        fault: { kind: 'before', run: () => released },
         times: 1,
       });
       const { id } = await world.create(
@@ -79,7 +79,7 @@ function duringCreate(effect: Effect): FaultPlan {
       });
       await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
       await untilDeletionIsKnown(world, id);
-      mayGoOn();
+      release();
       await untilGone(world, id);
       await nothingLeft(world, id, checks);
       return checks.violations;
@@ -87,7 +87,7 @@ function duringCreate(effect: Effect): FaultPlan {
   };
 }
 
-/** What has no owner that takes it along: it is POSTed, and nothing refuses a POST for what is not there any more. */
+/** Writes that succeed even after the deletion: the API server accepts a POST of an object whose owner no longer exists. */
 function posts(): Effect[] {
   const recorded = readRecording()['create'] ?? [];
   return recorded.filter(({ role, what }) => role === 'operator' && what.startsWith('create '));
@@ -120,7 +120,7 @@ function afterwards(effect: Effect): FaultPlan {
         world.kubernetes
           .exchanges(role)
           .some((exchange) => isIt(exchange) && exchange.upstreamStatus === 201);
-      // A call has its deadline: on a slow machine the operator may not have waited for it.
+      // Calls have a deadline. On a slow machine, the operator may have given up before.
       await waitFor(`${what} to be carried out`, async () => isCarriedOut(), { timeoutMs: DELETED_MS }).catch(
         () => {
           throw new EffectDidNotOccur(effect);
@@ -131,18 +131,18 @@ function afterwards(effect: Effect): FaultPlan {
         .exchanges(role)
         .filter(({ at, endedAt }) => Math.max(at, endedAt) >= from);
       const lines = since.map(({ verb, path, status }) => `${verb} ${path} ${status}`);
-      if (checks.violations.length > 0) checks.none(`what the ${role} did then`, lines);
+      if (checks.violations.length > 0) checks.none(`requests of the ${role} after that`, lines);
       return checks.violations;
     },
   };
 }
 
-/** The listener tells the hub that nothing is left of a deployment. */
-const tellsPurged = (body: unknown) => JSON.stringify(body ?? null).includes('"kind":"purged"');
+/** Whether a report says that no object of a deployment is left. */
+const reportsPurged = (body: unknown) => JSON.stringify(body ?? null).includes('"kind":"purged"');
 
 interface DeletionMoment {
   readonly says: string;
-  /** Holds a step of the deletion until `free`; undefined: none is held. */
+  /** Holds a step of the deletion until `free` resolves. Undefined: no step is held. */
   readonly hold?: (world: FaultWorld, free: Promise<void>) => ActiveRule;
 }
 
@@ -162,14 +162,14 @@ const MOMENTS: Readonly<Record<string, DeletionMoment>> = {
     says: 'when everything is deleted and the hub does not know',
     hold: (world, free) =>
       world.hub.add({
-        match: (request) => hubEffect(request) === 'post reports' && tellsPurged(request.body),
+        match: (request) => hubEffect(request) === 'post reports' && reportsPurged(request.body),
         fault: { kind: 'before', run: () => free },
         times: 1,
       }),
   },
 };
 
-/** @param at the moment of the deletion at which the name is used again */
+/** @param at name of the moment of the deletion at which the name is used again */
 function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
   return {
     name: `deletion/same-name/${at}`,
@@ -188,7 +188,7 @@ function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
       await untilGone(world, old);
       const ready = await world.ready(again.id);
       await markForeign(world, again.id);
-      checks.that(ready.name === NAME, `the new one is called ${ready.name}`);
+      checks.that(ready.name === NAME, `the name of the new deployment is ${ready.name}`);
       await nothingLeft(world, old, checks);
       return checks.violations;
     },

@@ -11,33 +11,35 @@ import { countPodChanges, inParallel } from './load-steps.ts';
 import { type Checks, changeImage, imageOf } from './steps.ts';
 
 /**
- * A container ends once more, of each pod in its turn. A thousand that wait for five minutes after each end change their
- * pods some ten times a second, however many these are here: so often the operator has to look at what fails.
+ * Pause between two crashes; the pods crash in turn. The pods of a thousand deployments that wait five minutes between
+ * two attempts would change about ten times a second. The number of deployments here may be lower, but the operator gets
+ * as many pod events.
  */
 const CRASH_EVERY_MS = 80;
 /**
- * One of them is changed to another image that fails. A rollout is work for everybody, for API server, scheduler and
- * simulated nodes most of all, and what they take of two processors is nobody's starving: so it is seldom.
+ * Pause between two changes of a deployment to another failing image. A rollout is work for API server, scheduler and
+ * simulated nodes. On two processors, this work would slow the healthy deployments even if Berth did nothing. So the
+ * changes are rare.
  */
 export const CHANGE_EVERY_MS = 2_000;
-/** Of what the time allows so much has come about, however slow the machine is: then they were there. */
-const LEAST_PART = 1 / 2;
-/** For a revision that fails the operator applies a workload and tells statuses and an Event; the least of these. */
-const LEAST_REQUESTS = 2;
+/** Minimum part of the possible crashes and changes that must have happened, even on a slow machine. */
+const MIN_PART = 1 / 2;
+/** Minimum number of requests per failed revision: the operator applies a workload, and writes statuses and an Event. */
+const MIN_REQUESTS = 2;
 
 export const failingImage = (number: number) => `fail-crash-loop.${number}`;
 
-/** Those whose pods fail, and can be changed so that they fail anew. */
+/** Deployments with failing pods. */
 export interface FailingPods {
-  /** What the names of their pods begin with, and nobody else's. */
+  /** Prefix of the names of their pods. No other pods have it. */
   readonly prefix: string;
-  /** Changes one of them to another image that fails; `number` is a new one each time, from 1 on. */
-  failAnew(number: number): Promise<void>;
+  /** Changes one deployment to another failing image. `number` starts at 1 and is new in each call. */
+  failAgain(number: number): Promise<void>;
 }
 
 const NAME = 'failing-';
 
-/** Deployments of Berth's, without marks of another manager (O7): those are on the healthy ones. */
+/** Creates failing deployments in Berth, without marks of another manager (O7): only the healthy ones have marks. */
 export async function makeFailing(world: FaultWorld, count: number): Promise<FailingPods> {
   const names = Array.from({ length: count }, (_, index) => `${NAME}${index}`);
   const ids: string[] = [];
@@ -47,20 +49,21 @@ export async function makeFailing(world: FaultWorld, count: number): Promise<Fai
   });
   return {
     prefix: NAME,
-    failAnew: (number) => changeImage(world, ids[number % ids.length] ?? '', failingImage(number)),
+    failAgain: (number) => changeImage(world, ids[number % ids.length] ?? '', failingImage(number)),
   };
 }
 
 const FAILED = `SELECT count(*)::int AS failed FROM revisions WHERE status = 'DEPLOY_FAILED'`;
 
-/** Revisions that have failed. */
+/** Number of failed revisions in the database. */
 export async function failures(world: FaultWorld): Promise<number> {
   return (await world.sql<{ failed: number }>(FAILED))[0]?.failed ?? 0;
 }
 
-/** Of those whose simulated node has come to its end with them (`test/cluster/stages`): it does not write them any more. */
+/** After this number of restarts the simulated node (`test/cluster/stages`) does not change a pod any more. */
 const NODE_RESTARTS = 5;
 
+/** Pods of the failing deployments that the simulated node does not change any more. */
 export async function failedPods(
   { admin, namespace }: FaultWorld,
   { prefix }: Pick<FailingPods, 'prefix'>,
@@ -73,7 +76,7 @@ export async function failedPods(
   );
 }
 
-/** Has a container of the next pod end once more, as its node would tell it. False: there is none that has failed. */
+/** Increments the restart count of the next pod, as a kubelet does after a crash. False if no pod is ready for this. */
 function crashing(world: FaultWorld, load: FailingPods): () => Promise<boolean> {
   let pods: ObservedPod[] = [];
   return async () => {
@@ -94,14 +97,14 @@ function crashing(world: FaultWorld, load: FailingPods): () => Promise<boolean> 
       );
       return true;
     } catch (error) {
-      // Another revision has come meanwhile.
+      // A rollout has deleted the pod.
       if (!(error instanceof KubeError) || error.kind !== 'not_found') throw error;
       return false;
     }
   };
 }
 
-/** Again and again, at most once in `ms`, until the signal fires. Returns how often there was something to do. */
+/** Calls `once` at most every `ms` until the signal fires. Returns how many calls returned true. */
 async function each(
   ms: number,
   signal: AbortSignal,
@@ -116,20 +119,20 @@ async function each(
   return done;
 }
 
-export interface GoingOn {
+export interface CrashLoad {
   readonly seconds: number;
-  /** Containers that ended once more. */
+  /** Number of simulated crashes. */
   readonly crashes: number;
-  /** Changes to another image that fails. */
+  /** Changes to another failing image. */
   readonly changes: number;
 }
 
-/** Has them go on failing while `meanwhile` is under way. */
-export async function goingOn<T>(
+/** Lets the deployments crash and change while `meanwhile` runs. */
+export async function whileCrashing<T>(
   world: FaultWorld,
   load: FailingPods,
   meanwhile: () => Promise<T>,
-): Promise<readonly [T, GoingOn]> {
+): Promise<readonly [T, CrashLoad]> {
   const from = Date.now();
   const over = new AbortController();
   const { signal } = over;
@@ -137,67 +140,70 @@ export async function goingOn<T>(
     meanwhile().finally(() => over.abort()),
     each(CRASH_EVERY_MS, signal, crashing(world, load)),
     each(CHANGE_EVERY_MS, signal, async (number) => {
-      await load.failAnew(number + 1);
+      await load.failAgain(number + 1);
       return true;
     }),
   ]);
   return [result, { seconds: (Date.now() - from) / 1000, crashes, changes }];
 }
 
-export interface Failed extends GoingOn {
-  /** Changes of their pods that the operator was told of by its watch: a look for each, or for some at once. */
-  readonly told: number;
-  /** Revisions that have come to their failure. */
+export interface Failed extends CrashLoad {
+  /** Changes of failing pods that the operator's watch has received. */
+  readonly podChanges: number;
+  /** Revisions that have failed. */
   readonly revisions: number;
-  /** What the operator has asked of the API server about them. */
+  /** Requests of the operator about these deployments. */
   readonly requests: number;
 }
 
-/** The same for those of `makeFailing`, with what Berth has had to do with them. */
+/** As `whileCrashing`, for the deployments of `makeFailing`, with the work that Berth had with them. */
 export async function whileFailing<T>(
   world: FaultWorld,
-  load: FailingPods,
+  pods: FailingPods,
   meanwhile: () => Promise<T>,
 ): Promise<readonly [T, Failed]> {
-  const told = countPodChanges(world, ({ name }) => name?.startsWith(NAME) === true);
+  const podChanges = countPodChanges(world, ({ name }) => name?.startsWith(NAME) === true);
   const [from, before] = [Date.now(), await failures(world)];
-  const [result, gone] = await goingOn(world, load, meanwhile);
+  const [result, load] = await whileCrashing(world, pods, meanwhile);
   const requests = world.kubernetes
     .exchanges('operator')
     .filter(({ at, name }) => at >= from && name.startsWith(NAME)).length;
   const revisions = (await failures(world)) - before;
-  return [result, { ...gone, told: told(), revisions, requests }];
+  return [result, { ...load, podChanges: podChanges(), revisions, requests }];
 }
 
-function leastOf(seconds: number, checks: Checks) {
+function atLeast(seconds: number, checks: Checks) {
   return (number: number, everyMs: number, what: string, times = 1) => {
-    const least = Math.floor(((seconds * 1000) / everyMs) * LEAST_PART) * times;
-    checks.that(
-      number >= least,
-      `${number} ${what} in ${seconds.toFixed(0)} s, at least ${least} were expected`,
-    );
+    const min = Math.floor(((seconds * 1000) / everyMs) * MIN_PART) * times;
+    checks.that(number >= min, `${number} ${what} in ${seconds.toFixed(0)} s, at least ${min} were expected`);
   };
 }
 
-/** They were there: else nobody would starve beside them. */
-export function checkGoingOn({ seconds, crashes, changes }: GoingOn, checks: Checks, tell: AddFigure): void {
-  tell(`meanwhile, in ${seconds.toFixed(0)} s, ${crashes} containers crashed, and ${changes} were changed`);
-  const asks = leastOf(seconds, checks);
-  asks(crashes, CRASH_EVERY_MS, 'containers crashed');
-  asks(changes, CHANGE_EVERY_MS, 'were changed');
+/** Checks that the failing deployments caused enough load. Otherwise the plan proves nothing. */
+export function checkCrashes(
+  { seconds, crashes, changes }: CrashLoad,
+  checks: Checks,
+  addFigure: AddFigure,
+): void {
+  addFigure(
+    `meanwhile, in ${seconds.toFixed(0)} s, ${crashes} containers crashed, and ${changes} deployments were changed`,
+  );
+  const check = atLeast(seconds, checks);
+  check(crashes, CRASH_EVERY_MS, 'containers crashed');
+  check(changes, CHANGE_EVERY_MS, 'deployments were changed');
 }
 
-/** Berth has felt it. */
+/** Checks that Berth had enough work with them. */
 export function checkFailed(
-  { seconds, told, revisions, requests }: Failed,
+  { seconds, podChanges, revisions, requests }: Failed,
   checks: Checks,
-  tell: AddFigure,
+  addFigure: AddFigure,
 ): void {
-  tell(
-    `${revisions} revisions failed; the operator was told of ${told} changes of pods that fail, and asked for ${requests} things about them`,
+  addFigure(
+    `${revisions} revisions failed; the operator received ${podChanges} changes of failing pods, and made ${requests} requests about them`,
   );
-  const asks = leastOf(seconds, checks);
-  asks(told, CRASH_EVERY_MS, 'changes of pods that fail were told to the operator');
-  asks(revisions, CHANGE_EVERY_MS, 'revisions failed');
-  asks(requests, CHANGE_EVERY_MS, 'things were asked by the operator about those that fail', LEAST_REQUESTS);
+  const check = atLeast(seconds, checks);
+  check(podChanges, CRASH_EVERY_MS, 'changes of failing pods reached the operator');
+  check(revisions, CHANGE_EVERY_MS, 'revisions failed');
+  check(requests, CHANGE_EVERY_MS, 'requests of the operator were about failing deployments', MIN_REQUESTS);
 }

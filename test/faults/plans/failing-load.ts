@@ -1,7 +1,7 @@
 /**
- * Very many deployments that fail, again and again: memory is bounded, and the others do not feel it. What API server,
- * scheduler and simulated nodes do for pods that fail fills two processors, whoever has made them, and slows all alike.
- * So the measure is a load that Berth has nothing to do with, as large, and failing as often.
+ * Many deployments that fail repeatedly: memory is bounded, and healthy deployments are not slowed. The work of API
+ * server, scheduler and simulated nodes for failing pods uses two processors fully and slows everything, regardless of
+ * who created the pods. So the plan compares with an equal load of Deployments that Berth does not manage.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { appName } from '../../../src/contract/resource/names.ts';
@@ -10,11 +10,11 @@ import { isReady } from '../../integration/harness/berth-setup.ts';
 import type { AddFigure, FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
 import {
+  checkCrashes,
   checkFailed,
-  checkGoingOn,
   failures,
-  goingOn,
   makeFailing,
+  whileCrashing,
   whileFailing,
 } from './failing-deployments.ts';
 import { checkGrowth, SLACK_BYTES } from './load-steps.ts';
@@ -22,27 +22,27 @@ import { Checks, changeImage, numberFromEnvironment, serving } from './steps.ts'
 import { withUnmanagedDeployments } from './unmanaged-deployments.ts';
 import { COLLECTING, liveUsage, MIB } from './usage.ts';
 
-/** Each has some twenty objects; 1,000 take more than five minutes to make on two processors. */
+/** Each deployment has about twenty objects. On two processors, 1,000 of them take more than five minutes to create. */
 const FAILING = numberFromEnvironment('FAULTS_FAILING', 60);
 const HEALTHY = 5;
-/** Of each healthy one, so that one of a hundred lies above the 99th percentile of all. */
+/** Rollouts of each healthy deployment: with five deployments, one or two lie above the 99th percentile. */
 const ROLLOUTS = 30;
-/** The first of a deployment take longer than those after. */
-const WARMING = 5;
-/** From the begin of one change to that of the next, of each: so the machine is not full, whose full processors slow all alike. */
+/** The first rollouts of a deployment take longer, so they are not measured. */
+const WARM_UP_ROLLOUTS = 5;
+/** Pause between the starts of two changes of one deployment, so that the processors are not fully used. */
 const EVERY_MS = 6_000;
-/** Between two looks at a deployment that is changed: what takes longer is asked for more often, and must not take longer by that. */
-const LOOK_EVERY_MS = 250;
+/** Poll interval of a deployment during a rollout. It is long, so that polls do not slow down the rollout. */
+const POLL_EVERY_MS = 250;
 const READY_WITHIN_MS = 60_000;
-const MOST_SLOWER = 1.5;
-/** What a load of others may do to it: a machine that these slow more tells nothing about Berth's. */
-const MOST_SLOWER_BY_OTHERS = 2;
-/** For each deployment that fails, on two processors: made twice, with all of its objects and pods, and removed once. */
+const MAX_SLOWDOWN = 1.5;
+/** Maximum slowdown by the unmanaged Deployments. On a machine that is slowed more, the plan cannot measure Berth. */
+const MAX_SLOWDOWN_BY_UNMANAGED = 2;
+/** Time for each failing deployment on two processors: it is created twice with all its objects, and removed once. */
 const EACH_SECONDS = 15;
-/** For each deployment that is there and was not before: its objects in caches of listener and operator. */
+/** Memory for each added deployment: its objects in the caches of listener and operator. */
 const EACH_BYTES = MIB / 4;
 
-/** Milliseconds since the epoch, as the client saw it. */
+/** Times in milliseconds since the epoch, as the client measures them. */
 interface Rollout {
   readonly from: number;
   readonly ready: number;
@@ -56,12 +56,12 @@ interface Healthy {
 async function rollout(world: FaultWorld, { id, name }: Healthy, tag: string): Promise<Rollout> {
   const from = Date.now();
   await changeImage(world, id, tag);
-  const look = async () => isReady((await world.call('GET', `/v2/deployments/${id}`)).body);
-  await waitFor(`${name} to be READY`, look, { timeoutMs: READY_WITHIN_MS, intervalMs: LOOK_EVERY_MS });
+  const isServing = async () => isReady((await world.call('GET', `/v2/deployments/${id}`)).body);
+  await waitFor(`${name} to be READY`, isServing, { timeoutMs: READY_WITHIN_MS, intervalMs: POLL_EVERY_MS });
   return { from, ready: Date.now() };
 }
 
-/** Changes of each healthy one, one after another, these by turns. */
+/** Changes each healthy deployment `each` times. The deployments start one after the other within `EVERY_MS`. */
 async function rollouts(
   world: FaultWorld,
   healthy: readonly Healthy[],
@@ -82,17 +82,19 @@ async function rollouts(
   return all;
 }
 
-/** By nearest rank. */
+/** Nearest-rank percentile. @param part from 0 to 1 */
 function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((left, right) => left - right);
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
 }
 
 /** Adds a figure, and returns the p99 in milliseconds. */
-function rolloutFigure(where: string, rollouts: readonly Rollout[], tell: AddFigure): number {
+function rolloutFigure(where: string, rollouts: readonly Rollout[], addFigure: AddFigure): number {
   const times = rollouts.map(({ from, ready }) => ready - from);
   const [p50, p99] = [percentile(times, 0.5), percentile(times, 0.99)];
-  tell(`${rollouts.length} rollouts of ${HEALTHY} healthy ones ${where}: p50 ${p50} ms, p99 ${p99} ms`);
+  addFigure(
+    `${rollouts.length} rollouts of ${HEALTHY} healthy deployments ${where}: p50 ${p50} ms, p99 ${p99} ms`,
+  );
   return p99;
 }
 
@@ -101,22 +103,22 @@ export const failingLoad: FaultPlan = {
   alone: true,
   settings: COLLECTING,
   deadlineSeconds: 900 + FAILING * EACH_SECONDS,
-  says: `${FAILING} deployments crash repeatedly (FAULTS_FAILING), and some are changed to another failing image, next to ${HEALTHY} healthy ones: the p99 of ${HEALTHY * ROLLOUTS} healthy rollouts is at most ${MOST_SLOWER} times that next to as many failing Deployments that Berth does not manage, and memory is bounded.`,
-  run: async (world, tell): Promise<Violation[]> => {
+  says: `${FAILING} deployments crash repeatedly (FAULTS_FAILING), and some are changed to another failing image, next to ${HEALTHY} healthy ones: the p99 of ${HEALTHY * ROLLOUTS} healthy rollouts is at most ${MAX_SLOWDOWN} times that next to as many failing Deployments that Berth does not manage, and memory is bounded.`,
+  run: async (world, addFigure): Promise<Violation[]> => {
     const checks = new Checks();
     const names = Array.from({ length: HEALTHY }, (_, index) => `healthy-${index}`);
     const healthy = await Promise.all(names.map(async (name) => ({ name, id: await serving(world, name) })));
-    await rollouts(world, healthy, 'warm', WARMING);
+    await rollouts(world, healthy, 'warm', WARM_UP_ROLLOUTS);
     const model = `${appName(names[0] ?? '', healthy[0]?.id ?? '')}-api`;
-    const alone = rolloutFigure('alone', await rollouts(world, healthy, 'alone'), tell);
-    const beside = await withUnmanagedDeployments(world, model, FAILING, async (load) => {
-      const [rolled, gone] = await goingOn(world, load, () => rollouts(world, healthy, 'others'));
-      checkGoingOn(gone, checks, tell);
-      return rolloutFigure(`beside ${FAILING} of others that fail`, rolled, tell);
+    const alone = rolloutFigure('alone', await rollouts(world, healthy, 'alone'), addFigure);
+    const withUnmanaged = await withUnmanagedDeployments(world, model, FAILING, async (load) => {
+      const [rolled, crashed] = await whileCrashing(world, load, () => rollouts(world, healthy, 'others'));
+      checkCrashes(crashed, checks, addFigure);
+      return rolloutFigure(`next to ${FAILING} failing unmanaged Deployments`, rolled, addFigure);
     });
     checks.that(
-      beside <= MOST_SLOWER_BY_OTHERS * alone,
-      `p99 is ${beside} ms beside ${FAILING} of others that fail, ${alone} ms alone: no measure for Berth's`,
+      withUnmanaged <= MAX_SLOWDOWN_BY_UNMANAGED * alone,
+      `p99 is ${withUnmanaged} ms next to ${FAILING} failing unmanaged Deployments, ${alone} ms alone: the machine is too slow for this plan`,
     );
     await world.quiet();
     const before = await liveUsage(world);
@@ -126,15 +128,15 @@ export const failingLoad: FaultPlan = {
       intervalMs: 500,
     });
     const [rolled, failed] = await whileFailing(world, failing, () => rollouts(world, healthy, 'berths'));
-    const p99 = rolloutFigure(`beside ${FAILING} of Berth's that fail`, rolled, tell);
+    const p99 = rolloutFigure(`next to ${FAILING} failing deployments of Berth`, rolled, addFigure);
     checks.that(
-      p99 <= MOST_SLOWER * beside,
-      `p99 is ${p99} ms beside ${FAILING} of Berth's that fail, ${beside} ms beside as many of others`,
+      p99 <= MAX_SLOWDOWN * withUnmanaged,
+      `p99 is ${p99} ms next to ${FAILING} failing deployments of Berth, ${withUnmanaged} ms next to as many unmanaged ones`,
     );
-    checkGoingOn(failed, checks, tell);
-    checkFailed(failed, checks, tell);
+    checkCrashes(failed, checks, addFigure);
+    checkFailed(failed, checks, addFigure);
     await world.quiet();
-    checkGrowth(before, await liveUsage(world), SLACK_BYTES + FAILING * EACH_BYTES, checks, tell);
+    checkGrowth(before, await liveUsage(world), SLACK_BYTES + FAILING * EACH_BYTES, checks, addFigure);
     return checks.violations;
   },
 };

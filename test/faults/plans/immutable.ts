@@ -1,4 +1,4 @@
-/** Immutable fields have changed, or a foreign object has the name: rejected or replaced, without loss of data. */
+/** Immutable fields have changed, or a foreign object has the name: Berth rejects or replaces it, without loss of data. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { apiVersionOf, RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
@@ -17,7 +17,7 @@ import {
   within,
 } from './steps.ts';
 
-const TOLD_WITHIN_S = 30;
+const REPORTED_WITHIN_S = 30;
 const POD = { containers: [{ name: 'main', image: 'registry.example/foreign:1' }] };
 const LABELS = { app: 'foreign' };
 const WORKLOAD = {
@@ -25,7 +25,7 @@ const WORKLOAD = {
   template: { metadata: { labels: LABELS }, spec: POD },
 };
 
-/** By kind: the foreign object, and what the name of ours ends in. */
+/** By kind: the suffix of the name of Berth's object, and the foreign object. */
 const FOREIGN: readonly (readonly [Resource, string, object])[] = [
   [RESOURCES.Deployment, '-api', { spec: WORKLOAD }],
   [RESOURCES.StatefulSet, '-db', { spec: { ...WORKLOAD, serviceName: 'foreign' } }],
@@ -39,7 +39,7 @@ const FOREIGN: readonly (readonly [Resource, string, object])[] = [
   ],
 ];
 
-/** Of the operator's applies, of its scales, of the listener. The plan itself has another one that begins with `berth-`. */
+/** Whether Berth has written the fields: the operator's applies, its scaling, or the listener. The plan's manager differs. */
 const isBerths = ({ manager = '' }: { manager?: string }) =>
   Object.values(FIELD_MANAGERS).some((own) => manager.startsWith(own));
 
@@ -65,13 +65,13 @@ function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultP
       const name = `${app}${suffix}`;
       const made = await world.admin.create(objectOf(world, resource, name, body));
       await restartWithoutWaiting(world, 'operator');
-      const told = await within(TOLD_WITHIN_S, 'the conflict to be told', async () =>
+      const reported = await within(REPORTED_WITHIN_S, 'the conflict to be reported', async () =>
         (await conditionsOf(world, id)).some(
           ({ reason, message }) => reason === 'Conflict' && message.includes(name),
         ),
       );
       const now = await live(world, resource, name);
-      // What others than its own controller have done to it shows in the managers of its fields.
+      // Writes of Berth to the foreign object are visible in the managers of its fields.
       const managers = (now.metadata as { managedFields?: { manager?: string }[] }).managedFields ?? [];
       const touched = now.metadata.uid !== made.metadata.uid || managers.some(isBerths);
       await world.kubectl('delete', resource.plural, name, '--wait=false');
@@ -82,22 +82,22 @@ function foreignPlan([resource, suffix, body]: (typeof FOREIGN)[number]): FaultP
         90_000,
       );
       await world.ready(id);
-      return touched ? [...told, broken(`the foreign ${resource.kind} was changed`)] : told;
+      return touched ? [...reported, broken(`the foreign ${resource.kind} was changed`)] : reported;
     },
   };
 }
 
-/** As the operator tells that it may not: that something is waited for, or has failed, may name the object as well. */
-const REFUSALS: ReadonlySet<string> = new Set<Reason>(['Refused', 'Conflict']);
+/** Reasons by which the operator reports a rejection. Other reasons, such as those of a failure, may name the object too. */
+const REJECTIONS: ReadonlySet<string> = new Set<Reason>(['Refused', 'Conflict']);
 
 interface Replaced {
   readonly name: string;
   readonly says: string;
   readonly resource: Resource;
   readonly suffix: string;
-  /** Beside what Berth sets, and so nothing that it changes: it goes on with it. */
-  readonly isBeside?: boolean;
-  /** How the object is before it is made again. */
+  /** Whether Berth does not set the changed field. Berth then keeps the object and continues to use it. */
+  readonly isUnmanaged?: boolean;
+  /** Changes the spec of the object before it is created again. */
   readonly change: (spec: Record<string, unknown>) => void;
 }
 
@@ -130,7 +130,7 @@ const REPLACED: readonly Replaced[] = [
     says: 'claims of its own (volumeClaimTemplates)',
     resource: RESOURCES.StatefulSet,
     suffix: '-db',
-    isBeside: true,
+    isUnmanaged: true,
     change: (spec) => {
       spec['volumeClaimTemplates'] = [
         {
@@ -142,7 +142,7 @@ const REPLACED: readonly Replaced[] = [
   },
 ];
 
-/** Ours by its labels and its owner, and in what cannot be changed it is another. */
+/** Replaces the object by one with Berth's labels and owner, but with another value in an immutable field. */
 async function replace(world: FaultWorld, name: string, { resource, change: alter }: Replaced) {
   const found = await live(world, resource, name);
   const { labels, annotations, ownerReferences } = found.metadata;
@@ -158,8 +158,8 @@ async function replace(world: FaultWorld, name: string, { resource, change: alte
 }
 
 function replacedPlan(replaced: Replaced): FaultPlan {
-  const { name, says, resource, suffix, isBeside = false } = replaced;
-  const outcome = isBeside ? 'the next change is applied' : 'replaced, or reported as rejected';
+  const { name, says, resource, suffix, isUnmanaged = false } = replaced;
+  const outcome = isUnmanaged ? 'the next change is applied' : 'replaced, or reported as rejected';
   return {
     name: `immutable/replaced/${name}`,
     says: `A user has replaced a ${resource.kind} by one with ${says} and Berth's labels: ${outcome}. The volume stays the same.`,
@@ -172,32 +172,32 @@ function replacedPlan(replaced: Replaced): FaultPlan {
       await replace(world, object, replaced);
       await restartWithoutWaiting(world, 'operator');
       await change(world, id, imageChange('2.0.0'));
-      const said = await within(TOLD_WITHIN_S, outcome, async () => {
+      const outcomes = await within(REPORTED_WITHIN_S, outcome, async () => {
         const { status, remote_reconciled, conditions } = (await world.call('GET', `/v2/deployments/${id}`))
           .body;
-        if (isBeside && !(status === 'READY' && remote_reconciled))
+        if (isUnmanaged && !(status === 'READY' && remote_reconciled))
           throw new Error(`${status}: ${JSON.stringify(conditions)}`);
-        if (isBeside) return true;
-        const isRight = fixed(await live(world, resource, object)) === fixed(wanted);
-        const isTold = conditions.some(
-          ({ reason, message }) => REFUSALS.has(reason) && message.includes(object),
+        if (isUnmanaged) return true;
+        const isReplaced = immutableFields(await live(world, resource, object)) === immutableFields(wanted);
+        const isReported = conditions.some(
+          ({ reason, message }) => REJECTIONS.has(reason) && message.includes(object),
         );
-        return isRight || isTold;
+        return isReplaced || isReported;
       });
-      // What was refused is not tried again: it is removed, and wanted anew.
+      // A rejected write is not retried at once. The object is deleted, and the next change creates it again.
       await world.kubectl('delete', resource.plural, object, '--ignore-not-found', '--wait=true');
       await change(world, id, imageChange('3.0.0'));
       await world.ready(id);
       const after = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
-      const kept = after.metadata.uid === volume.metadata.uid ? [] : [broken('it is another volume')];
+      const kept = after.metadata.uid === volume.metadata.uid ? [] : [broken('the claim was replaced')];
       await world.kubectl('delete', 'pvc', `more-${object}-0`, '--ignore-not-found', '--wait=false');
-      return [...said, ...kept];
+      return [...outcomes, ...kept];
     },
   };
 }
 
-/** What cannot be changed of a workload. */
-function fixed(object: UntypedObject): string {
+/** The fields of a workload that cannot be changed. */
+function immutableFields(object: UntypedObject): string {
   const { selector, volumeClaimTemplates } = object['spec'] as Record<string, unknown>;
   return JSON.stringify([selector, volumeClaimTemplates ?? []]);
 }

@@ -7,7 +7,7 @@ import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { isRefused } from './retries.ts';
 
-/** A verb that a role uses, with the workload in which it does, and on which kind. */
+/** A verb that a role uses, the kind of object, and a workload in which this happens. */
 export interface Use {
   readonly role: FaultRole;
   readonly verb: KubernetesVerb;
@@ -39,10 +39,10 @@ export const USES: readonly Use[] = [
   use('listener', 'delete', 'manageddeployments', 'delete'),
 ];
 
-/** Read for all deployments at once: all wait for it. */
+/** Reads that cover all deployments: if they fail, all deployments wait. */
 export const isCommon = ({ verb }: Use) => verb === 'list' || verb === 'watch';
 export const isRead = ({ verb }: Use) => verb === 'get' || verb === 'list' || verb === 'watch';
-/** Its custom resource and its objects; the deployment beside it has another name. */
+/** Custom resource and objects of the deployment `shop`. The name of the second deployment differs. */
 export const isOfShop = (name: string) => name.startsWith('shop-');
 const isOf =
   (used: Use) =>
@@ -53,21 +53,24 @@ const isOf =
     !dryRun &&
     (isCommon(used) || isOfShop(name));
 
+/** Responses that the proxy injects. */
 export interface Answers {
   readonly says: string;
   readonly statuses: readonly number[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Until it is taken back, not once each. */
+  /** Whether they are injected until the rules are removed, instead of once each. */
   readonly lasts?: boolean;
   readonly fits: (used: Use) => boolean;
 }
 
+/** Rules that are active. */
 export interface Injection {
-  /** Tries that were answered by it, and the first one after. */
+  /** The attempts that got an injected response, and the first attempt after them. */
   tries(): readonly KubernetesExchange[];
   removeRules(): void;
 }
 
+/** Injects the responses for the calls that `used` describes. */
 export function injectAnswers(
   world: FaultWorld,
   used: Use,
@@ -75,7 +78,7 @@ export function injectAnswers(
 ): Injection {
   const from = Date.now();
   const is = isOf(used);
-  // The newest rule is asked first.
+  // The proxy checks the newest rule first.
   const rules = statuses.toReversed().map((status) =>
     world.kubernetes.add({
       match: is,

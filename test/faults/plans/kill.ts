@@ -19,11 +19,11 @@ import { prepared } from './steps.ts';
 const MOMENTS = ['before-send', 'after-send', 'after-response'] as const;
 type Moment = (typeof MOMENTS)[number];
 
-/** What a rule of any of the three proxies is told. */
+/** The part of a message that every proxy gives to a rule. */
 export interface Passing {
   readonly client: string;
 }
-/** The status of an HTTP answer; what PostgreSQL has done. */
+/** The status of an HTTP response, or the command tag of PostgreSQL. */
 type Answer = number | string;
 interface AnyFault {
   readonly kind: 'hold' | 'after' | 'lose';
@@ -39,11 +39,11 @@ interface AnyProxy {
   add(rule: AnyRule): ActiveRule;
 }
 
-/** What was refused, or rolled back, has had no effect. */
+/** Whether the effect is durable: the request was not rejected, and the transaction was not rolled back. */
 export const isCarriedOut = (answer: Answer): boolean =>
   typeof answer === 'string' ? answer === 'COMMIT' : answer >= 200 && answer < 300;
 
-/** Run by npm test, within a few minutes: each role and each moment, at effects that are met however fast pods come up. */
+/** Plans that `npm test` runs: each role and each moment, at effects that do not depend on the speed of pod starts. */
 const IN_SUBSET: ReadonlySet<string> = new Set([
   'kill/create/api-commit-deployments-events-idempotency-keys-revisions-secret-sets-tracing-projects-1/after-send',
   'kill/create/listener-create-manageddeployments-shop-x-1/after-send',
@@ -56,15 +56,15 @@ const IN_SUBSET: ReadonlySet<string> = new Set([
   'kill/storage/listener-apply-manageddeployments-shop-x-1/after-send',
 ]);
 
-const SAYS: Record<Moment, string> = {
+const DESCRIPTIONS: Record<Moment, string> = {
   'before-send': 'before it is sent',
-  'after-send': 'when it was carried out and not answered',
-  'after-response': 'when it was answered',
+  'after-send': 'after it is carried out and before it is answered',
+  'after-response': 'after it is answered',
 };
-/** An answer that has gone to the process has been read by then. */
+/** Time for the process to read a response that was sent to it. */
 const READ_MS = 30;
 
-/** How an effect is told from all else that its role sends, and by which proxy it passes. */
+/** The proxy that an effect passes, and a function that recognizes the effect among all messages of its role. */
 export function proxyOf(
   world: FaultWorld,
   { role, what }: Effect,
@@ -82,27 +82,27 @@ export function proxyOf(
 }
 
 /**
- * The workload came to its end without the effect, or it was refused. How often something is told on the way depends on
- * how fast pods come up, so that it is tried again; when it is never met the recording is out of date.
+ * The workload completed without the effect, or the effect was rejected. The number of statuses and reports depends on the
+ * speed of pod starts, so the plan is repeated. If the effect never occurs, the recording is out of date.
  */
 export class EffectDidNotOccur extends Error {
   constructor({ role, what, occurrence }: Effect) {
     super(
-      `effect not met: "${what}" (${occurrence}) of the ${role}; record again: npm run faults -- --record`,
+      `the effect did not occur: "${what}" (${occurrence}) of the ${role}; record again: npm run faults -- --record`,
     );
   }
 }
 
 interface Injection {
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   readonly killed: Promise<void>;
-  /** Undefined until the effect was met; then whether the process was killed at it, once that is decided. */
-  readonly sprung: () => Promise<boolean> | undefined;
+  /** Undefined until the effect occurs. Then it resolves to whether the process was killed at the effect. */
+  readonly triggered: () => Promise<boolean> | undefined;
   readonly rule: ActiveRule;
 }
 
-/** Nothing more gets out of a process that is as good as dead, whomever it speaks to; its successor is free again. */
-function shut({ kubernetes, hub, postgres }: FaultWorld, role: FaultRole): () => void {
+/** Holds all traffic of a process that will be killed. The returned function ends this, for its successor. */
+function holdTraffic({ kubernetes, hub, postgres }: FaultWorld, role: FaultRole): () => void {
   const rules = [kubernetes, hub, postgres].map((proxy) =>
     (proxy as unknown as AnyProxy).add({
       match: (passing) => (passing as Passing).client === role,
@@ -114,25 +114,25 @@ function shut({ kubernetes, hub, postgres }: FaultWorld, role: FaultRole): () =>
   };
 }
 
-/** Lays the trap. */
-function armed(world: FaultWorld, effect: Effect, moment: Moment): Injection {
+/** Adds the rule that kills the process. */
+function injectKill(world: FaultWorld, effect: Effect, moment: Moment): Injection {
   const { role } = effect;
   const { proxy, whatOf } = proxyOf(world, effect);
   const occurrences = new Occurrences();
   const { promise: killed, resolve, reject } = Promise.withResolvers<void>();
   const { promise: delivered, resolve: onPassedOn } = Promise.withResolvers<boolean>();
-  let sprung: Promise<boolean> | undefined;
+  let triggered: Promise<boolean> | undefined;
   const kill = async () => {
     await world.kill(role).then(resolve, reject);
     return true;
   };
-  /** If the response does not arrive after all, the process stays alive, because this would be another moment. */
-  const killWhenTold = async () => {
-    const free = shut(world, role);
-    const isTold = await delivered;
-    if (isTold) await sleep(READ_MS).then(kill);
+  /** If the response is not delivered, the process stays alive, because this would be another moment. */
+  const killAfterDelivery = async () => {
+    const free = holdTraffic(world, role);
+    const isDelivered = await delivered;
+    if (isDelivered) await sleep(READ_MS).then(kill);
     free();
-    return isTold;
+    return isDelivered;
   };
   const isIt = (passing: never): boolean => {
     if ((passing as Passing).client !== role) return false;
@@ -141,49 +141,49 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Injection {
   };
   const onAnswer = async (_: never, answer: Answer) => {
     if (!isCarriedOut(answer)) return;
-    sprung = moment === 'after-send' ? kill() : killWhenTold();
-    // Else the answer goes back meanwhile.
-    if (moment === 'after-send') await sprung;
+    triggered = moment === 'after-send' ? kill() : killAfterDelivery();
+    // At `after-response`, the response must be delivered meanwhile.
+    if (moment === 'after-send') await triggered;
   };
   const rule = proxy.add({
     match: (passing) => {
       if (!isIt(passing)) return false;
-      if (moment === 'before-send') sprung = kill();
+      if (moment === 'before-send') triggered = kill();
       return true;
     },
     fault:
       moment === 'before-send' ? { kind: 'hold' } : { kind: 'after', run: onAnswer, passedOn: onPassedOn },
     times: 1,
   });
-  return { killed, sprung: () => sprung, rule };
+  return { killed, triggered: () => triggered, rule };
 }
 
-/** Whether the effect is met: some come only when what was wanted is there, and while that is seen. */
-async function isMet(
+/** Whether the effect occurs. Some effects occur only after the desired state is reached and reported. */
+async function occurs(
   world: FaultWorld,
-  { killed, sprung, rule }: Injection,
+  { killed, triggered, rule }: Injection,
   ended: Promise<unknown>,
 ): Promise<boolean> {
   const settled = ended.then(() => world.quiet({ forMs: SETTLED_MS }));
   settled.catch(() => undefined);
   await Promise.race([killed, settled]);
   rule.remove();
-  return (await sprung()) ?? false;
+  return (await triggered()) ?? false;
 }
 
 function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan {
   return {
     name: `kill/${workload.name}/${effectName(effect)}/${moment}`,
-    says: `${workload.name}: the ${effect.role} is killed at its "${effect.what}" (${effect.occurrence}), ${SAYS[moment]}.`,
+    says: `${workload.name}: the ${effect.role} is killed at its "${effect.what}" (${effect.occurrence}), ${DESCRIPTIONS[moment]}.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, workload);
-      const trap = armed(world, effect, moment);
+      const injection = injectKill(world, effect, moment);
       const running = workload.run(world, given);
       const ended = running.then((now) => workload.end(world, now));
-      // OracleInput at below, once the process runs again.
+      // An error is reported below, after the process runs again.
       ended.catch(() => undefined);
-      if (!(await isMet(world, trap, ended))) throw new EffectDidNotOccur(effect);
+      if (!(await occurs(world, injection, ended))) throw new EffectDidNotOccur(effect);
       await world.restart(effect.role);
       await ended;
       return [];
@@ -191,16 +191,16 @@ function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan
   };
 }
 
-/** @throws Error where a plan of the subset is gone: a renamed effect would leave it without a word */
+/** @throws Error if a plan of the subset does not exist, for example because its effect was renamed */
 function withSubset(plans: readonly FaultPlan[]): FaultPlan[] {
   const names = new Set(plans.map(({ name }) => name));
   for (const name of IN_SUBSET)
     if (!names.has(name))
-      throw new Error(`there is no plan ${name}, which npm test is to run: choose another (IN_SUBSET)`);
+      throw new Error(`there is no plan ${name}, which npm test runs: choose another one (IN_SUBSET)`);
   return plans.map((plan) => (IN_SUBSET.has(plan.name) ? { ...plan, inSubset: true } : plan));
 }
 
-/** @throws Error where the recording has no effect of a plan that npm test is to run */
+/** @throws Error if the recording lacks an effect of the plans that `npm test` runs */
 export function killPlans(recording: Recording): FaultPlan[] {
   const plans = Object.entries(recording).flatMap(([name, effects]) =>
     effects.flatMap((effect) => MOMENTS.map((moment) => killPlan(workloadNamed(name), effect, moment))),

@@ -22,7 +22,7 @@ import {
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['kubectl/deleted/services']);
 const WITHIN_S = 5;
-/** For as long a number of pods that is another's is looked at. */
+/** How long the plan checks that a number of pods that another manager has set stays. */
 const ALONE_S = 8;
 
 type Patch = readonly { readonly op: string; readonly path: string; readonly value?: unknown }[];
@@ -30,14 +30,14 @@ type Patch = readonly { readonly op: string; readonly path: string; readonly val
 interface Edit {
   readonly what: string;
   readonly resource: Resource;
-  /** What its name ends in. */
+  /** Suffix of its name. */
   readonly suffix: string;
   readonly patch: Patch;
-  /** How it is in the object afterwards. */
+  /** Reads the edited value from the object. */
   readonly value: (object: UntypedObject) => unknown;
 }
 
-/** Any field of an object by its path, for looking only. */
+/** A field of an object, by its JSON pointer. */
 function at(object: unknown, path: string): unknown {
   return path
     .split('/')
@@ -106,18 +106,18 @@ function editPlan({ what, resource, suffix, patch, value }: Edit): FaultPlan {
       const before = await live(world, resource, name);
       const wanted = JSON.stringify(value(before));
       await world.kubectl('patch', resource.plural, name, '--type=json', '-p', JSON.stringify(patch));
-      const late = await within(WITHIN_S, `${resource.kind} ${name} to be as it was`, async () => {
+      const late = await within(WITHIN_S, `${resource.kind} ${name} to have its previous value`, async () => {
         const now = await live(world, resource, name);
         return JSON.stringify(value(now)) === wanted;
       });
       await world.ready(id);
       const { metadata } = await live(world, resource, name);
-      return metadata.uid === before.metadata.uid ? late : [...late, broken('it is another object')];
+      return metadata.uid === before.metadata.uid ? late : [...late, broken('the object was replaced')];
     },
   };
 }
 
-/** What is made again when it was deleted. A claim would be, and its data not: it is held while a pod uses it. */
+/** Objects that are recreated after a deletion. A claim is recreated too, but its data is lost, so it is not in this list. */
 const CHILDREN: readonly (readonly [Resource, string])[] = [
   [RESOURCES.Deployment, '-api'],
   [RESOURCES.Deployment, '-queue'],
@@ -148,7 +148,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
         return metadata.uid !== before.metadata.uid;
       });
       await world.ready(shop.id);
-      return (await volumeOf(world, shop)) === volume ? late : [...late, broken('it is another volume')];
+      return (await volumeOf(world, shop)) === volume ? late : [...late, broken('the claim was replaced')];
     },
   };
 }
@@ -172,13 +172,13 @@ const others: readonly FaultPlan[] = [
         const { metadata } = await live(world, RESOURCES.ManagedDeployment, shop.app);
         return metadata.uid !== before.metadata.uid;
       });
-      const unready = await within(60, 'all of it to be there again', async () => {
+      const unready = await within(60, 'all objects to exist again', async () => {
         const { status } = (await world.call('GET', `/v2/deployments/${shop.id}`)).body;
         return status === 'READY' && (await live(world, RESOURCES.Deployment, `${shop.app}-api`));
       });
       return (await volumeOf(world, shop)) === volume
         ? [...late, ...unready]
-        : [...late, broken('it is another volume')];
+        : [...late, broken('the claim was replaced')];
     },
   },
   {
@@ -219,12 +219,12 @@ const others: readonly FaultPlan[] = [
   },
 ];
 
-const WITNESS_S = 30;
+const SENTINEL_S = 30;
 
-/** By what their names end in: the password, its copy, the environment of the first revision. */
+/** Suffixes of the names: the generated password, its copy, the environment of the first revision. */
 const SECRETS = ['db', 'db-copy', 'env-1'] as const;
 
-async function standingWithSecrets(world: FaultWorld): Promise<RunningDeployment> {
+async function runningWithSecrets(world: FaultWorld): Promise<RunningDeployment> {
   const body = smallDeployment('shop', { secrets: [{ name: 'TOKEN', value: 'first' }] });
   const { id } = await world.create(body);
   await world.ready(id);
@@ -232,8 +232,8 @@ async function standingWithSecrets(world: FaultWorld): Promise<RunningDeployment
   return { id, app: appName('shop', id) };
 }
 
-/** From then on it is noticed. */
-const hasWitness = async (world: FaultWorld, { app }: RunningDeployment): Promise<boolean> => {
+/** Whether the secret sentinel lists all Secrets. From then on, the operator notices their deletion. */
+const hasSentinel = async (world: FaultWorld, { app }: RunningDeployment): Promise<boolean> => {
   const { items } = await world.admin.listAll<UntypedObject>(RESOURCES.ControllerRevision, {
     namespace: world.namespace,
     labelSelector: `${LABELS.instance}=${app},${SENTINEL_LABEL}`,
@@ -255,10 +255,12 @@ function deletedSecretPlan(suffix: string): FaultPlan {
     name: `kubectl/deleted/secrets-${suffix}`,
     says: `A user deletes a Secret (*-${suffix}): it is recreated within ${WITHIN_S} s with the same content, and no pod is replaced.`,
     run: async (world): Promise<Violation[]> => {
-      const shop = await standingWithSecrets(world);
+      const shop = await runningWithSecrets(world);
       const name = `${shop.app}-${suffix}`;
-      const unwitnessed = await within(WITNESS_S, 'a witness of all', () => hasWitness(world, shop));
-      if (unwitnessed.length > 0) return unwitnessed;
+      const unprotected = await within(SENTINEL_S, 'a sentinel for all Secrets', () =>
+        hasSentinel(world, shop),
+      );
+      if (unprotected.length > 0) return unprotected;
       const before = await live(world, RESOURCES.Secret, name);
       const pods = await podsOf(world, shop);
       await world.kubectl('delete', 'secrets', name, '--wait=false');
@@ -271,7 +273,7 @@ function deletedSecretPlan(suffix: string): FaultPlan {
       const now = await live(world, RESOURCES.Secret, name);
       const isSame = JSON.stringify(now['data']) === JSON.stringify(before['data']);
       return [
-        ...(isSame ? [] : [broken('it holds something else')]),
+        ...(isSame ? [] : [broken('the content has changed')]),
         ...((await podsOf(world, shop)) === pods ? [] : [broken('pods were replaced')]),
       ];
     },

@@ -13,21 +13,21 @@ import {
   change,
   imageChange,
   isStatement,
-  isThere,
+  isUpToDate,
   runningDeployment,
   within,
 } from './steps.ts';
 
-/** Work comes again after 60 s anyway. */
+/** Below 60 s, after which the hub hands out unacknowledged work again anyway. */
 const DELIVERED_WITHIN_S = 30;
 const TAKEN_OVER_MS = 30_000;
-/** With it a plan speaks as the listener does. */
-/** A renewal is sent every 10 s. */
+/** The listener renews its lease every 10 s. */
 const SENT_MS = 30_000;
+/** With this key, a plan can send calls as the listener. */
 const LISTENER_KEY = randomBytes(32).toString('hex');
 const AS_LISTENER = { settings: { BERTH_LISTENER_KEY: LISTENER_KEY } };
 
-/** In a world with the settings of `AS_LISTENER`. */
+/** Sends a call as the listener, in a world with the settings of `AS_LISTENER`. */
 const callAsListener = (world: FaultWorld, method: string, path: string, body: unknown) =>
   world.call(method, path, body, { 'x-api-key': LISTENER_KEY });
 
@@ -49,7 +49,7 @@ interface Call {
 const isInProgress = ({ kind, conditions = [] }: Report) =>
   kind === 'observed' && conditions.some(({ type, status }) => type === 'Ready' && status !== 'True');
 
-/** The first call of the listener that matches, now or later. */
+/** The first call of the listener that matches. Waits for it if necessary. */
 function callOf(world: FaultWorld, what: string, isIt: (call: Call) => boolean): Promise<Call> {
   const find = async () =>
     world.hub
@@ -66,7 +66,7 @@ const reportInProgress = (world: FaultWorld) =>
     ({ path, body }) => path.endsWith('/reports') && (body.reports ?? []).some(isInProgress),
   );
 
-/** What a late call must not change. */
+/** The rows that a late call must not change. */
 const stateOf = async (world: FaultWorld) =>
   JSON.stringify([
     await world.sql(
@@ -78,7 +78,7 @@ const stateOf = async (world: FaultWorld) =>
 interface LateCall {
   readonly name: string;
   readonly says: string;
-  /** The call arrives when another listener has the lease: 409. Otherwise: 200. */
+  /** Whether another listener has the lease when the call arrives. Then the response is 409, otherwise 200. */
   readonly isOfFormer: boolean;
   readonly calls: (world: FaultWorld) => Promise<readonly Call[]>;
 }
@@ -141,8 +141,8 @@ const lateCallPlan = ({ name, says, isOfFormer, calls }: LateCall): FaultPlan =>
       const before = await stateOf(world);
       const { status } = await callAsListener(world, method, path, body);
       const after = await stateOf(world);
-      checks.that(before === after, `the record was ${before}, and is ${after}`);
-      checks.that(status === (isOfFormer ? 409 : 200), `the late call was answered ${status}`);
+      checks.that(before === after, `the rows were ${before}, and are ${after}`);
+      checks.that(status === (isOfFormer ? 409 : 200), `the late call got the status ${status}`);
     }
     return checks.violations;
   },
@@ -173,14 +173,14 @@ const acknowledgedAhead: FaultPlan = {
     const batch = { epoch, seq: seq + 1, reports };
     const { status } = await callAsListener(world, 'POST', `/v2/listeners/${listener}/reports`, batch);
     await world.restart('listener');
-    const late = await deliversAChange(world, id);
-    return status === 200 ? late : [broken(`the report was answered ${status}`)];
+    const late = await deliversChange(world, id);
+    return status === 200 ? late : [broken(`the report got the status ${status}`)];
   },
 };
 
-async function deliversAChange(world: FaultWorld, id: string): Promise<Violation[]> {
+async function deliversChange(world: FaultWorld, id: string): Promise<Violation[]> {
   await change(world, id, imageChange('2.0.0'));
-  return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
+  return within(DELIVERED_WITHIN_S, 'the change to be applied', () => isUpToDate(world, id));
 }
 
 const isWorkCallOf =
@@ -194,17 +194,17 @@ const lostWork: FaultPlan = {
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const lost = world.hub.add({ match: isWorkCallOf('listener'), fault: { kind: 'lose' }, times: 1 });
-    // Its present call is answered with this; the next one is what will be lost.
+    // The current long poll of the listener gets this change. The response to the next one is lost.
     await change(world, id, imageChange('1.5.0'));
     await world.ready(id);
     await lost.waitTaken();
-    return deliversAChange(world, id);
+    return deliversChange(world, id);
   },
 };
 
-/** Resolves when another one has the lease, or waits for it. */
+/** Resolves when another listener has the lease, or a statement waits for its row. */
 function untilTaken(world: FaultWorld, { epoch }: LeaseRow): Promise<'taken' | 'waited for'> {
-  const look = async () => {
+  const find = async () => {
     const [waiting] = await world.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
        AND query_start < now() - interval '1 second'`,
@@ -212,15 +212,15 @@ function untilTaken(world: FaultWorld, { epoch }: LeaseRow): Promise<'taken' | '
     if (waiting !== undefined) return 'waited for';
     return (await leaseOf(world)).epoch > epoch ? 'taken' : undefined;
   };
-  return waitFor('the lease to be taken', look, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
+  return waitFor('the lease to be taken', find, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
 }
 
-async function untilTold(world: FaultWorld): Promise<void> {
-  const isTold = async () => world.hub.exchanges().some(inventoryOf('listener-2'));
-  await waitFor('its inventory', isTold, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
+async function untilInventory(world: FaultWorld): Promise<void> {
+  const isSent = async () => world.hub.exchanges().some(inventoryOf('listener-2'));
+  await waitFor('its inventory', isSent, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
 }
 
-/** A complete inventory makes what is missing in the cluster due by itself. */
+/** A complete inventory. It makes the hub hand out work for objects that are missing in the cluster. */
 const inventoryOf =
   (name: string) =>
   ({ client, method, path, status }: HttpRequest & HttpOutcome) =>
@@ -235,25 +235,25 @@ const handedOutToFormer: FaultPlan = {
     await world.start('listener', 'listener-2');
     const former = world.process('listener');
     const { promise: handedOut, resolve } = Promise.withResolvers<void>();
-    // Asks when the answer to the former one is on its way.
+    // The second listener asks for work only after the response to the first one was sent.
     const match = isWorkCallOf('listener-2');
     world.hub.add({ match, fault: { kind: 'before', run: () => handedOut }, times: 1 });
-    const looked = world.postgres.add({
+    const queried = world.postgres.add({
       match: isStatement(dueWorkStatement),
       fault: {
         kind: 'before',
         run: async () => {
           await world.kill('listener');
           world.freeLeases(former).catch(() => undefined);
-          if ((await untilTaken(world, lease)) === 'taken') await untilTold(world);
+          if ((await untilTaken(world, lease)) === 'taken') await untilInventory(world);
           setTimeout(resolve, SETTLED_MS);
         },
       },
       times: 1,
     });
     await change(world, id, imageChange('2.0.0'));
-    await looked.waitTaken();
-    return within(DELIVERED_WITHIN_S, 'the change to be there', () => isThere(world, id));
+    await queried.waitTaken();
+    return within(DELIVERED_WITHIN_S, 'the change to be applied', () => isUpToDate(world, id));
   },
 };
 

@@ -16,7 +16,7 @@ import {
   change,
   idOf,
   imageChange,
-  isThere,
+  isUpToDate,
   live,
   prepared,
   runningDeployment,
@@ -24,7 +24,7 @@ import {
 } from './steps.ts';
 import { areOpenAgain, watchName } from './watch-cuts.ts';
 
-const HEALED_WITHIN_S = 30;
+const RECOVERED_WITHIN_S = 30;
 
 type Cut = Pick<Extract<KubernetesFault, { kind: 'cut-watch' }>, 'afterEvents' | 'how'>;
 
@@ -34,13 +34,13 @@ const CUTS = {
   ended: { says: 'ended in order after its first object', afterEvents: 1, how: 'end' },
 } as const satisfies Record<string, Cut & { says: string }>;
 
-/** Nothing here is reached from outside: their lists have no object to be cut after. */
+/** No deployment here has a route, so lists of Ingresses are empty and cannot be cut after an object. */
 const isEmpty = (name: string) => name.endsWith(`/${RESOURCES.Ingress.plural}`);
 
 const changedMeanwhile: Workload = {
   name: 'changed-while-away',
   prepare: async (world) => {
-    // Beside another one, so that a list that was cut after its first object lacks something.
+    // With a second deployment, a list that was cut after its first object is incomplete.
     await runningDeployment(world, {}, 'other');
     return { id: (await runningDeployment(world, ALL_KINDS)).id };
   },
@@ -51,7 +51,7 @@ const changedMeanwhile: Workload = {
   end: async (world, given) => void (await world.ready(idOf(given))),
 };
 
-/** Of each list of the role the first stream. @returns what was cut so far, by the names of their watches */
+/** Cuts the first stream of each list of the role. Returns the names of the watches that were cut so far. */
 function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<string> {
   const met = new Set<string>();
   const ended = new Set<string>();
@@ -65,14 +65,15 @@ function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<str
   return ended;
 }
 
+/** What happened after the cuts. */
 export interface AfterCuts {
-  /** Everything that the role asked the API server for since its start. */
-  readonly asked: readonly KubernetesExchange[];
-  /** Names of the watches that the role keeps caches by. */
+  /** All requests of the role to the API server since its start. */
+  readonly requests: readonly KubernetesExchange[];
+  /** Names of the watches that fill the caches of the role. */
   readonly watched: readonly string[];
-  /** Those of them whose first list was cut. */
+  /** Names of the watches whose first list was cut. */
   readonly cut: ReadonlySet<string>;
-  /** The role has seen each cut stream begin. */
+  /** Whether the role received the beginning of each cut stream. */
   readonly hasBegun: boolean;
 }
 
@@ -80,10 +81,10 @@ const continues = ({ path }: KubernetesRequest) =>
   new URL(path, 'https://kubernetes').searchParams.has('continue');
 
 /**
- * When the first list ended that was answered whole, with its last page where it comes in pages. A page that is refused shows
- * that its list is not whole, unless the same page is asked for again. Infinity: none has ended.
+ * The end of the first complete list, in milliseconds since the epoch: of its last page, if it has pages. A page that fails
+ * ends its list, unless the same page is requested again. Infinity: no list was completed.
  */
-function endOfFirstWhole(requests: readonly KubernetesExchange[]): number {
+function endOfFirstComplete(requests: readonly KubernetesExchange[]): number {
   const begins = requests.flatMap((request, index) => (index === 0 || !continues(request) ? [index] : []));
   const lists = begins.map((begin, index) => requests.slice(begin, begins[index + 1]));
   const isAnswered = ({ status, endedAt }: KubernetesExchange) =>
@@ -93,26 +94,28 @@ function endOfFirstWhole(requests: readonly KubernetesExchange[]): number {
 }
 
 /**
- * What was cut is listed again, in pages where the role had seen it begin, and nothing is written before every cache has its
- * first complete list. Other lists fill no cache, such as those of a purge or of the Events of one object: they may come later.
+ * Checks that each cut list is requested again (with pages, if the role had received the beginning of the stream), and that
+ * the role writes nothing before every cache has its first complete list. Other lists fill no cache, such as those of a
+ * purge or of the Events of one object, and may come later.
  */
-export function afterCuts({ asked, watched, cut, hasBegun }: AfterCuts): Violation[] {
-  const listsOf = (name: string) => asked.filter((each) => each.verb === 'list' && watchName(each) === name);
+export function afterCuts({ requests, watched, cut, hasBegun }: AfterCuts): Violation[] {
+  const listsOf = (name: string) =>
+    requests.filter((each) => each.verb === 'list' && watchName(each) === name);
   const afterCut = (name: string) => listsOf(name).slice(cut.has(name) ? 1 : 0);
-  const isAgain = (name: string) => {
+  const isListedAgain = (name: string) => {
     const [, second] = listsOf(name);
     return second !== undefined && !(hasBegun && isStreamedList(second));
   };
-  const missing = [...cut].filter((name) => !isAgain(name));
-  const completeAt = (name: string) => endOfFirstWhole(afterCut(name));
-  const late = watched.map((name) => ({ name, at: completeAt(name) })).sort((a, b) => b.at - a.at);
-  const [last] = late;
-  const early = asked.filter(({ at }) => last !== undefined && at < last.at).map(kubernetesEffect);
+  const missing = [...cut].filter((name) => !isListedAgain(name));
+  const completeAt = (name: string) => endOfFirstComplete(afterCut(name));
+  const ends = watched.map((name) => ({ name, at: completeAt(name) })).sort((a, b) => b.at - a.at);
+  const [last] = ends;
+  const early = requests.filter(({ at }) => last !== undefined && at < last.at).map(kubernetesEffect);
   return [
-    ...missing.map((name) => broken(`not listed as it should be after the cut: ${name}`)),
+    ...missing.map((name) => broken(`not listed correctly after the cut: ${name}`)),
     ...early
       .filter((effect) => effect !== undefined)
-      .map((effect) => broken(`${effect} before all was listed, which ended with ${last?.name}`)),
+      .map((effect) => broken(`${effect} before all lists were complete; the last one was ${last?.name}`)),
   ];
 }
 
@@ -120,7 +123,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
   const { says, ...cut } = CUTS[name];
   return {
     name: `watch/list-cut/${role}/${name}`,
-    says: `update: while the ${role} is stopped. It starts, and the first stream of each list is ${says}. Correct within ${HEALED_WITHIN_S} s.`,
+    says: `update: while the ${role} is stopped. It starts, and the first stream of each list is ${says}. Correct within ${RECOVERED_WITHIN_S} s.`,
     like: changedMeanwhile,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, changedMeanwhile);
@@ -132,24 +135,24 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
       const begun = Date.now();
       await world.restart(role);
       const late = await within(
-        HEALED_WITHIN_S,
-        'the change to be there, and each watch',
-        async () => areOpenAgain(world, names, begun) && (await isThere(world, idOf(now))),
+        RECOVERED_WITHIN_S,
+        'the change to be applied, and each watch to be open',
+        async () => areOpenAgain(world, names, begun) && (await isUpToDate(world, idOf(now))),
       );
       const left = wanted.filter((each) => !ended.has(each));
       if (wanted.length === 0) return [broken('no watch was open')];
       if (left.length > 0) return [broken(`not cut: ${left.join(', ')}`)];
-      const asked = world.kubernetes.exchanges(role).filter(({ at }) => at >= begun);
-      // A reset may overtake the head: then it says nothing of streams.
-      return [...late, ...afterCuts({ asked, watched: names, cut: ended, hasBegun: name !== 'at-once' })];
+      const requests = world.kubernetes.exchanges(role).filter(({ at }) => at >= begun);
+      // A reset may overtake the head of the response, so the role may not know that the server supports streams.
+      return [...late, ...afterCuts({ requests, watched: names, cut: ended, hasBegun: name !== 'at-once' })];
     },
   };
 }
 
-/** What the stream that broke off has told of, and the list after it has not. */
+/** The cut stream contained an object that the next list does not contain. */
 const goneMeanwhile: FaultPlan = {
   name: 'watch/list-cut/operator/gone-meanwhile',
-  says: `The operator starts, and the stream of Deployments is cut after the last one. Before the next list, a user deletes one: it is recreated within ${HEALED_WITHIN_S} s.`,
+  says: `The operator starts, and the stream of Deployments is cut after the last one. Before the next list, a user deletes one: it is recreated within ${RECOVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await runningDeployment(world);
     const { Deployment } = RESOURCES;
@@ -158,7 +161,7 @@ const goneMeanwhile: FaultPlan = {
     const { items } = await world.admin.list(Deployment, { namespace: world.namespace });
     const isOne = ({ client, verb, resource }: KubernetesRequest) =>
       client === 'operator' && verb === 'list' && resource === Deployment.plural;
-    // Of two the newest is asked first: the stream, and then the list after it.
+    // The proxy checks the newest rule first. It applies to the stream, and the older rule to the list after it.
     const deleted = world.kubernetes.add({
       match: isOne,
       fault: {
@@ -173,12 +176,12 @@ const goneMeanwhile: FaultPlan = {
       times: 1,
     });
     await world.restart('operator');
-    const late = await within(HEALED_WITHIN_S, 'another Deployment', async () => {
+    const late = await within(RECOVERED_WITHIN_S, 'another Deployment', async () => {
       const { metadata: now }: UntypedObject = await live(world, Deployment, name);
       return now.uid !== metadata.uid;
     });
     await world.ready(id);
-    if (cut.taken() === 0 || deleted.taken() === 0) return [broken('the list did not break off')];
+    if (cut.taken() === 0 || deleted.taken() === 0) return [broken('the list was not cut')];
     return late;
   },
 };

@@ -6,38 +6,38 @@ import { MIB, mib, type Usage } from './usage.ts';
 
 /** Growth of the live heap after a collection. 10,000 retained events of 1 KiB would exceed it. */
 export const SLACK_BYTES = 6 * MIB;
-/** RSS is what the heap once took before it was collected, and given back late: a bound for what runs away. */
-const MOST_RSS_BYTES = 192 * MIB;
+/** Limit for RSS. It includes memory that the heap needed before a collection and releases late, so it finds only large leaks. */
+const MAX_RSS_BYTES = 192 * MIB;
 
-/** @param most bytes that may live beside what lived before, in each role */
+/** Checks and reports the growth of each role. @param most maximum growth of the live heap in bytes */
 export function checkGrowth(
   before: readonly Usage[],
   after: readonly Usage[],
   most: number,
   checks: Checks,
-  tell: AddFigure,
+  addFigure: AddFigure,
 ): void {
   for (const { role, heap, rss } of after) {
     const then = before.find((found) => found.role === role) ?? { heap: 0, rss: 0 };
     const [grown, more] = [heap - then.heap, rss - then.rss];
-    tell(`${role}: live heap ${mib(heap)}, ${signed(grown)}; RSS ${mib(rss)}, ${signed(more)}`);
+    addFigure(`${role}: live heap ${mib(heap)}, ${signed(grown)}; RSS ${mib(rss)}, ${signed(more)}`);
     checks.that(
       grown <= most,
       `the live heap of ${role} has grown by ${mib(grown)}, at most ${mib(most)} was expected`,
     );
     checks.that(
-      more <= MOST_RSS_BYTES,
-      `the RSS of ${role} has grown by ${mib(more)}, at most ${mib(MOST_RSS_BYTES)} was expected`,
+      more <= MAX_RSS_BYTES,
+      `the RSS of ${role} has grown by ${mib(more)}, at most ${mib(MAX_RSS_BYTES)} was expected`,
     );
   }
 }
 
 const signed = (bytes: number) => `${bytes >= 0 ? '+' : ''}${mib(bytes)}`;
 
-/** Of a crowd: so many write at once. */
+/** Number of clients that write at the same time. */
 export const CLIENTS = 16;
 
-/** Does it for each, in their order, by all clients at once. */
+/** Calls `once` for each item, in order, by all clients at the same time. */
 export async function inParallel<T>(all: readonly T[], once: (one: T) => Promise<unknown>): Promise<void> {
   const left = all.values();
   const client = async () => {
@@ -51,18 +51,18 @@ interface PodMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Counts the changes of such pods that the operator is told of by its watch, from now on. */
-export function countPodChanges(world: FaultWorld, isSuch: (pod: PodMetadata) => boolean): () => number {
-  let told = 0;
+/** Counts the changes of matching pods that the operator's watch receives from now on. Returns a function with the count. */
+export function countPodChanges(world: FaultWorld, matches: (pod: PodMetadata) => boolean): () => number {
+  let count = 0;
   world.kubernetes.add({
     match: ({ client, verb, resource }) => client === 'operator' && verb === 'watch' && resource === 'pods',
     fault: {
       kind: 'filter-watch',
       drop: ({ type, object }) => {
-        if (type === 'MODIFIED' && isSuch(object.metadata)) told += 1;
+        if (type === 'MODIFIED' && matches(object.metadata)) count += 1;
         return false;
       },
     },
   });
-  return () => told;
+  return () => count;
 }

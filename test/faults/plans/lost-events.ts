@@ -10,8 +10,8 @@ import type { FaultRole, FaultWorld } from '../world.ts';
 import { EffectDidNotOccur } from './kill.ts';
 import { ALL_KINDS, broken, live, prepared, runningDeployment, within } from './steps.ts';
 
-const HEALED_WITHIN_S = 30;
-/** Between two lists, where nobody can wait for half an hour. */
+const RECOVERED_WITHIN_S = 30;
+/** Interval between two lists of the cache, instead of half an hour. */
 const RELIST_MS = 5_000;
 
 const watchOf =
@@ -101,8 +101,8 @@ const LOST: readonly Lost[] = [
 ];
 
 /**
- * A stream of the API server loses no event of its own: it breaks off when it cannot keep up, and its history begins anew
- * when its cache does. So the event is lost and the place with it.
+ * Drops an event, and then ends the watch with 410. The API server never loses a single event: it closes a stream that
+ * cannot keep up, and forgets its history when its cache is rebuilt. So the position in the stream is lost with the event.
  */
 function loseEvent(
   world: FaultWorld,
@@ -114,7 +114,7 @@ function loseEvent(
     match: watchOf(role, resource),
     fault: {
       kind: 'filter-watch',
-      // What follows it is lost as well, until the stream ends.
+      // Later events are dropped too, until the stream ends.
       drop: (event) => {
         if (!isLost && isIt(event)) {
           isLost = true;
@@ -138,7 +138,7 @@ function lostPlan(lost: Lost): FaultPlan {
   const { name, role, says, like } = lost;
   return {
     name: `watch/lost/${name}`,
-    says: `${like.name}: the ${role} gets no event ${says}: the event and all later ones are dropped, and the watch ends with 410. Correct within ${HEALED_WITHIN_S} s.`,
+    says: `${like.name}: the ${role} gets no event ${says}: the event and all later ones are dropped, and the watch ends with 410. Correct within ${RECOVERED_WITHIN_S} s.`,
     like,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, like);
@@ -152,13 +152,13 @@ function lostPlan(lost: Lost): FaultPlan {
       await ended;
       if (lostAt === undefined) throw new EffectDidNotOccur(effect);
       const seconds = (Date.now() - lostAt) / 1000;
-      return seconds <= HEALED_WITHIN_S ? [] : [broken(`healed ${seconds} s after the loss`)];
+      return seconds <= RECOVERED_WITHIN_S ? [] : [broken(`recovered ${seconds} s after the loss`)];
     },
   };
 }
 
-/** Kinds that are made again when they are gone, with what their name ends in. */
-const REMADE: readonly (readonly [Resource, string])[] = [
+/** Kinds whose objects are recreated after a deletion, with the suffix of the name. */
+const RECREATED: readonly (readonly [Resource, string])[] = [
   [RESOURCES.Deployment, '-api'],
   [RESOURCES.StatefulSet, '-db'],
   [RESOURCES.Service, ''],
@@ -173,7 +173,7 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
   const role = resource === RESOURCES.ManagedDeployment ? 'listener' : 'operator';
   return {
     name: `watch/lost/deleted-${resource.plural}`,
-    says: `A user deletes a ${resource.kind}. The ${role} gets no event, and its watch ends with 410: it is recreated within ${HEALED_WITHIN_S} s.`,
+    says: `A user deletes a ${resource.kind}. The ${role} gets no event, and its watch ends with 410: it is recreated within ${RECOVERED_WITHIN_S} s.`,
     run: async (world): Promise<Violation[]> => {
       const { id, app } = await runningDeployment(world, ALL_KINDS);
       const name = `${app}${suffix}`;
@@ -185,9 +185,9 @@ function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan
       });
       await world.kubectl('delete', resource.plural, name, '--wait=false');
       await lost;
-      const isBack = ({ metadata: { uid } }: UntypedObject) => uid !== metadata.uid;
-      const late = await within(HEALED_WITHIN_S, `another ${resource.kind}`, async () =>
-        isBack(await live(world, resource, name)),
+      const isRecreated = ({ metadata: { uid } }: UntypedObject) => uid !== metadata.uid;
+      const late = await within(RECOVERED_WITHIN_S, `another ${resource.kind}`, async () =>
+        isRecreated(await live(world, resource, name)),
       );
       await world.ready(id);
       return late;
@@ -201,7 +201,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 const lostAlone: FaultPlan = {
   name: 'watch/lost-event/relisted',
-  says: `One event is dropped on a working stream: a cache that lists every ${RELIST_MS / 1000} s (by default every half hour) is correct within ${HEALED_WITHIN_S} s.`,
+  says: `One event is dropped on a working stream: a cache that lists every ${RELIST_MS / 1000} s (by default every half hour) is correct within ${RECOVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { app } = await runningDeployment(world);
     const { admin, namespace } = world;
@@ -227,12 +227,12 @@ const lostAlone: FaultPlan = {
     const known = () => cache.store.get(`${namespace}/${app}`);
     cache.start();
     try {
-      await cache.waitForSync(AbortSignal.timeout(HEALED_WITHIN_S * 1000));
+      await cache.waitForSync(AbortSignal.timeout(RECOVERED_WITHIN_S * 1000));
       await world.kubectl('annotate', 'services', app, `${TOUCHED}=yes`);
       await lost;
       const service = known();
       if (service === undefined || isTouched(service)) return [broken('the event was not lost')];
-      return await within(HEALED_WITHIN_S, 'a list to make up for it', async () => {
+      return await within(RECOVERED_WITHIN_S, 'a list to deliver the change', async () => {
         const now = known();
         return now !== undefined && isTouched(now);
       });
@@ -244,6 +244,6 @@ const lostAlone: FaultPlan = {
 
 export const lostEventPlans: readonly FaultPlan[] = [
   ...LOST.map(lostPlan),
-  ...REMADE.map(deletedPlan),
+  ...RECREATED.map(deletedPlan),
   lostAlone,
 ];

@@ -10,7 +10,7 @@ import { EffectDidNotOccur, isCarriedOut, type Passing, proxyOf } from './kill.t
 import { broken, prepared } from './steps.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['lost-response/http/create']);
-/** What their clients ask of the API: the first thing that it commits. */
+/** Workloads whose client waits for the first COMMIT of the API. */
 const CALLS = ['create', 'update', 'rollback', 'delete'];
 
 interface Chosen {
@@ -34,7 +34,7 @@ function chosen(recording: Recording): Chosen[] {
   });
 }
 
-/** Loses the response to this effect, counted from now on. @returns whether the effect had been carried out */
+/** Loses the response to this effect, counted from now on. Returns a function that says whether the effect was carried out. */
 function loseAnswer(world: FaultWorld, effect: Effect): () => boolean {
   const { proxy, whatOf } = proxyOf(world, effect);
   const occurrences = new Occurrences();
@@ -72,7 +72,7 @@ function effectPlan({ workload, effect }: Chosen): FaultPlan {
   };
 }
 
-/** A POST by a way of its own, on which its first answer is lost; then it is sent again with the same key. */
+/** Sends a POST through its own proxy port, which loses the response. Then repeats it with the same key. */
 async function postTwice(world: FaultWorld): Promise<{ id: string; isSame: boolean }> {
   const url = new URL('/v2/deployments', await world.hub.urlFor('client', world.apiUrl));
   const lost = world.hub.add({
@@ -91,10 +91,10 @@ async function postTwice(world: FaultWorld): Promise<{ id: string; isSame: boole
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(30_000),
   }).catch(() => undefined);
-  if (first !== undefined || lost.taken() !== 1) throw new Error('failed to lose the answer to the POST');
+  if (first !== undefined || lost.taken() !== 1) throw new Error('failed to lose the response to the POST');
   const [made] = await world.sql<{ id: string }>(`SELECT id FROM deployments WHERE name = 'shop'`);
   const again = await world.call('POST', '/v2/deployments', body, headers);
-  if (again.status !== 201) throw new Error(`the repeated POST was answered ${again.status}`);
+  if (again.status !== 201) throw new Error(`the repeated POST got the status ${again.status}`);
   return { id: again.body.id, isSame: made?.id === again.body.id };
 }
 
@@ -109,11 +109,12 @@ const httpPlans: FaultPlan[] = [
     run: async (world): Promise<Violation[]> => {
       const { id, isSame } = await postTwice(world);
       await posted.end(world, { id });
-      return isSame ? [] : [broken('the repeated POST was answered with another deployment')];
+      return isSame ? [] : [broken('the response to the repeated POST has another deployment')];
     },
   },
 ];
 
+/** All plans of this kind. @param recording the effects of the workloads */
 export function lostResponsePlans(recording: Recording): FaultPlan[] {
   const plans = [...httpPlans, ...chosen(recording).map(effectPlan)];
   return plans.map((plan) => ({ ...plan, inSubset: IN_SUBSET.has(plan.name) }));

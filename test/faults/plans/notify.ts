@@ -10,20 +10,20 @@ import { workloadNamed } from '../workloads.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, imageChange, prepared, serving } from './steps.ts';
 
-/** A waiting long poll looks every 5 s, hint or none; as long again for a busy machine. */
+/** A waiting long poll queries the database every 5 s, even without a notification. Twice that, for a busy machine. */
 const BOUND_MS = 10_000;
 
 const LISTENER_WRITES = new Set(['create', 'apply', 'delete']);
 const isDelivery = ({ client, verb, resource }: KubernetesRequest) =>
   client === 'listener' && resource === 'manageddeployments' && LISTENER_WRITES.has(verb);
 
-/** Ends the fault. One that has met nothing is none: without a NOTIFY that was dropped the plan says nothing. */
+/** Ends the fault, and checks that it occurred: without a dropped NOTIFY the plan proves nothing. */
 function endLoss(world: FaultWorld, checks: Checks): void {
   world.postgres.dropNotifications(false);
-  checks.that(world.postgres.droppedNotifications() > 0, 'no NOTIFY came that could have been dropped');
+  checks.that(world.postgres.droppedNotifications() > 0, 'no NOTIFY was dropped');
 }
 
-/** Ids of what has reached the cluster, by the generation that came with it. */
+/** Id and generation of each custom resource that the listener has written. */
 function applied(world: FaultWorld): { id: string; generation: number }[] {
   return world.kubernetes
     .exchanges('listener')
@@ -51,7 +51,9 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
         const now = await workload.run(world, given);
         await delivery
           .waitTaken(1, BOUND_MS)
-          .catch(() => checks.that(false, `the work was not delivered within ${BOUND_MS} ms without a hint`));
+          .catch(() =>
+            checks.that(false, `the work was not delivered within ${BOUND_MS} ms without a notification`),
+          );
         await workload.end(world, now);
         endLoss(world, checks);
       } finally {
@@ -62,22 +64,22 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
   };
 });
 
-/** Holds the next COMMIT of a change of a deployment until it is let go. */
-function holdCommit(world: FaultWorld): { held: Promise<void>; letGo: () => void } {
+/** Holds the next COMMIT of a change of a deployment until `release` is called. */
+function holdCommit(world: FaultWorld): { held: Promise<void>; release: () => void } {
   const transactions = new Transactions();
-  const { promise: free, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: free, resolve: release } = Promise.withResolvers<void>();
   const rule = world.postgres.add({
     match: (message: SqlMessage) =>
       message.client === 'api' && transactions.commits(message)?.startsWith('commit deployments') === true,
     fault: { kind: 'before', run: () => free },
     times: 1,
   });
-  return { held: rule.waitTaken(), letGo };
+  return { held: rule.waitTaken(), release };
 }
 
 /**
- * Changes of several deployments, of which the first to begin commits last.
- * @param hinted false: NOTIFY is lost as well, so that it depends on the poll alone
+ * Changes of several deployments. The first one to begin commits last.
+ * @param hinted false: every NOTIFY is lost as well, so only polls find the work
  */
 function outOfOrder(hinted: boolean): FaultPlan {
   return {
@@ -92,7 +94,7 @@ function outOfOrder(hinted: boolean): FaultPlan {
       world.kubernetes.clear();
       world.postgres.dropNotifications(!hinted);
       try {
-        const { held, letGo } = holdCommit(world);
+        const { held, release } = holdCommit(world);
         const change = (id: string) =>
           world.call('PATCH', `/v2/deployments/${id}`, imageChange(`order-${id.slice(-4)}`));
         const first = change(early);
@@ -100,9 +102,9 @@ function outOfOrder(hinted: boolean): FaultPlan {
         for (const id of late) checks.that((await change(id)).status === 200, `${id} could not be changed`);
         await Promise.all(late.map((id) => world.ready(id)));
         const before = applied(world);
-        checks.that(!before.some(({ id }) => id === early), 'what was not committed was delivered');
-        letGo();
-        checks.that((await first).status === 200, 'the held change was refused');
+        checks.that(!before.some(({ id }) => id === early), 'an uncommitted change was delivered');
+        release();
+        checks.that((await first).status === 200, 'the held change was rejected');
         await world.ready(early);
         const generations = applied(world).filter(({ id }) => id === early);
         checks.that(

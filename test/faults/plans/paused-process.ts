@@ -38,14 +38,14 @@ interface Scenario {
   readonly name: string;
   readonly says: string;
   readonly role: 'operator' | 'listener';
-  /** The write at which the process is paused; `stalled`: how the response begins at which it stalls in its own code. */
+  /** The write at which the process is paused. For `stalled`: the start of the response at which it stalls in its own code. */
   readonly at: string;
   readonly when: 'before' | 'after' | 'stalled';
-  /** The change of a running deployment; absent: a deployment is created. */
+  /** The change of a running deployment. Absent: the plan creates a deployment. */
   readonly change?: object;
   /** Resource spec of the running deployment. */
   readonly spec?: object;
-  /** Without a successor, the work is not done meanwhile. */
+  /** If false, no successor does the work meanwhile. */
   readonly hasSuccessor?: false;
   /** Further changes, and whether the deployment is deleted, before the process is resumed. */
   readonly later?: object;
@@ -59,17 +59,15 @@ interface Scenario {
 const acceptedWrites = ({ writes }: Resumed) =>
   writes
     .filter(({ isAccepted }) => isAccepted)
-    .map(({ line }) => broken(`carried out for a deployment or object that is gone: ${line}`));
+    .map(({ line }) => broken(`carried out for a deployment or object that no longer exists: ${line}`));
 const newWrites = ({ writes }: Pick<Resumed, 'writes'>) =>
-  writes
-    .filter(({ isHeld }) => !isHeld)
-    .map(({ line }) => broken(`written by one that was replaced: ${line}`));
+  writes.filter(({ isHeld }) => !isHeld).map(({ line }) => broken(`written by a replaced process: ${line}`));
 
 /** The next complete inventory finds what was created too late. */
 async function removedByInventory(resumed: Resumed): Promise<Violation[]> {
   const { world, deployment, successor, writes } = resumed;
   const late = writes.filter(({ isHeld, isAccepted }) => isHeld && isAccepted);
-  // A term begins with an inventory. Within a term, there is one every ten minutes. As if a minute had passed.
+  // A new lease holder takes an inventory at once, and then every ten minutes. The next check of the tombstone is made due.
   await world.sql('UPDATE tombstones SET look_again_at = now() WHERE id = $1', [deployment.id]);
   if (successor !== undefined) {
     await world.kill(successor.name);
@@ -80,7 +78,7 @@ async function removedByInventory(resumed: Resumed): Promise<Violation[]> {
   await waitFor('nothing to be left', isGone, { timeoutMs: REMOVED_MS, intervalMs: 250 });
   const lines = writes.map(({ line }) => line).join(', ');
   return [
-    ...(late.length === 1 ? [] : [broken(`what was held was not carried out: ${lines}`)]),
+    ...(late.length === 1 ? [] : [broken(`the held write was not carried out: ${lines}`)]),
     ...newWrites(resumed),
   ];
 }
@@ -131,7 +129,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...(['after', 'stalled'] as const).flatMap((when): Scenario[] => [
     {
       name: `two-of-each/operator/${when === 'after' ? 'resumed' : 'stalled'}`,
-      says: `The operator is ${when === 'after' ? 'stopped' : 'stalled in its own code'} when its apply was answered. Another operator does the rest, then it continues: it writes nothing more.`,
+      says: `The operator is ${when === 'after' ? 'stopped' : 'stalled in its own code'} after its apply is answered. Another operator does the rest, then it continues: it writes nothing more.`,
       role: 'operator',
       at: when === 'after' ? 'apply deployments shop-x-api' : '{"kind":"Deployment"',
       when,
@@ -141,7 +139,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     {
       name: `two-of-each/listener/${when === 'after' ? 'resumed' : 'stalled'}`,
-      says: `The listener is ${when === 'after' ? 'stopped' : 'stalled in its own code'} when its Secret was created. Another listener does the rest, and all is deleted. Then it continues without a connection to the hub: it writes nothing more.`,
+      says: `The listener is ${when === 'after' ? 'stopped' : 'stalled in its own code'} after its Secret is created. Another listener does the rest, and all is deleted. Then it continues without a connection to the hub: it writes nothing more.`,
       ...STOPPED_LISTENER,
       at: when === 'after' ? 'create secrets shop-x-env-1' : '{"kind":"Secret"',
       when,

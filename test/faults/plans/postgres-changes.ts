@@ -11,12 +11,13 @@ import { Checks, changeImage, imageChange, isStatement, prepared, serving } from
 
 const API = 'api';
 
-/** Changes that users make; each is tried with the connection broken at each moment. */
+/** Changes that users make. Plans break the connection at each moment of each change. */
 export const CHANGES = ['create', 'update', 'rollback', 'delete'] as const;
 
+/** A moment of a change, and the fault at this moment. */
 export interface Moment {
   readonly says: string;
-  /** Made anew for a plan: some look at a transaction from its beginning. */
+  /** Creates the condition of a rule. New for each plan, because some conditions follow a transaction from its start. */
   readonly match: () => (message: SqlMessage) => boolean;
   readonly fault: SqlFault;
 }
@@ -31,7 +32,7 @@ export function commitsDeployments(): (message: SqlMessage) => boolean {
     message.client === API && transactions.commits(message)?.startsWith('commit deployments') === true;
 }
 
-/** A workload with one fault at its change: all has to end as without it. */
+/** A workload with one fault during its change. The final state must be the same as without the fault. */
 export function likeWorkload(
   name: string,
   says: string,
@@ -52,24 +53,25 @@ export function likeWorkload(
       const now = await workload.run(world, given);
       await workload.end(world, now);
       const checks = new Checks();
-      checks.that(rule.taken() === 1, 'the change went by without the fault');
+      checks.that(rule.taken() === 1, 'the fault did not occur during the change');
       return checks.violations;
     },
   };
 }
 
-/** Between two looks of a waiting long poll, without a hint. */
-const LOOK_AGAIN_MS = 5_000;
+/** Interval of the queries of a waiting long poll, without a notification. */
+const REQUERY_MS = 5_000;
 
 /** How connections break. */
 interface Break {
-  /** In the plan's name. */
+  /** Part of the plan's name. */
   readonly at: string;
   readonly says: string;
   readonly run: (world: FaultWorld) => Promise<void>;
   readonly ownPostgres?: boolean;
 }
 
+/** Breaks connections while nothing happens: the next read and the next write must succeed. */
 export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
     name: `postgres/${at}/idle`,
@@ -83,7 +85,7 @@ export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
         await run(world);
         const body = method === 'GET' ? undefined : imageChange('after');
         const { status } = await world.call(method, `/v2/deployments/${id}`, body);
-        checks.that(status === 200, `${method} was answered ${status} after idle connections broke`);
+        checks.that(status === 200, `${method} got the status ${status} after idle connections broke`);
       }
       await world.ready(id);
       return checks.violations;
@@ -94,6 +96,7 @@ export function idlePlan({ at, says, run, ...more }: Break): FaultPlan {
 /** The query of a waiting long poll. */
 const isPoll = isStatement(nextDueStatement);
 
+/** Breaks connections, and changes a deployment before LISTEN is active again. */
 export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
   return {
     name: `postgres/${at}/listen`,
@@ -103,27 +106,32 @@ export function listenPlan({ at, says, run, ...more }: Break): FaultPlan {
       const checks = new Checks();
       const id = await serving(world, 'shop');
       await world.quiet({ forMs: SETTLED_MS });
-      const { promise: mayArm, resolve: arm } = Promise.withResolvers<void>();
-      const arming = world.postgres.add({
+      const { promise: mayListen, resolve: allowListen } = Promise.withResolvers<void>();
+      const listening = world.postgres.add({
         match: ({ client, sql }) => client === API && sql.startsWith('LISTEN'),
-        fault: { kind: 'before', run: () => mayArm },
+        fault: { kind: 'before', run: () => mayListen },
         times: 1,
       });
       await run(world);
-      await arming.waitTaken();
-      // Right after a look of the long poll, so that its next one is far.
-      const looked = world.postgres.add({ match: isPoll, fault: { kind: 'delay', ms: 0 } });
-      await looked.waitTaken();
-      looked.remove();
+      await listening.waitTaken();
+      // The change comes right after a query of the long poll, so the next query is far away.
+      const polled = world.postgres.add({ match: isPoll, fault: { kind: 'delay', ms: 0 } });
+      await polled.waitTaken();
+      polled.remove();
       await changeImage(world, id, 'unheard');
       const delivered = world.kubernetes.add({
         match: ({ verb, resource }) => verb === 'apply' && resource === 'manageddeployments',
         fault: { kind: 'delay', ms: 0 },
       });
-      arm();
+      allowListen();
       await delivered
-        .waitTaken(1, LOOK_AGAIN_MS / 2)
-        .catch(() => checks.that(false, 'the change waited for the next poll: nothing looked after LISTEN'));
+        .waitTaken(1, REQUERY_MS / 2)
+        .catch(() =>
+          checks.that(
+            false,
+            'the change was delivered only by the next poll, not by the rescan after LISTEN',
+          ),
+        );
       await world.ready(id);
       return checks.violations;
     },

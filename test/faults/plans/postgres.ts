@@ -20,11 +20,11 @@ import { Checks, changeImage, imageChange, inTime, serving, within } from './ste
 import { isUnavailable, Writer } from './writing-clients.ts';
 
 const API = 'api';
-/** Statements are given up after 10 s, connections after 5 s; the API waits for neither any longer. */
+/** Statements time out after 10 s, connection attempts after 5 s. */
 const ANSWERED_WITHIN_MS = 20_000;
 const DOWN_MS = 3_000;
-/** Tries to connect have pauses of up to 10 s (src/hub/store/core/notifications.ts). */
-const ARMED_WITHIN_S = 15;
+/** The pauses between connection attempts are up to 10 s (src/hub/store/core/notifications.ts). */
+const LISTENING_WITHIN_S = 15;
 
 const BREAKS: Readonly<Record<string, Moment>> = {
   'in-transaction': {
@@ -56,8 +56,8 @@ const breaks = CHANGES.flatMap((change) =>
   ),
 );
 
-/** What clients and probes are told while PostgreSQL is away. */
-async function lookWhileAway(world: FaultWorld, id: string, checks: Checks): Promise<void> {
+/** Checks the responses to clients and probes while PostgreSQL is down. */
+async function checkWhileDown(world: FaultWorld, id: string, checks: Checks): Promise<void> {
   for (const [method, path, body] of [
     ['GET', `/v2/deployments/${id}`],
     ['GET', '/v2/deployments'],
@@ -65,17 +65,17 @@ async function lookWhileAway(world: FaultWorld, id: string, checks: Checks): Pro
     ['GET', '/readyz'],
   ] as const) {
     const call = world.call<unknown>(method, path, body);
-    const answer = await inTime(ANSWERED_WITHIN_MS, `${method} ${path} while PostgreSQL is away`, call);
+    const answer = await inTime(ANSWERED_WITHIN_MS, `${method} ${path} while PostgreSQL is down`, call);
     checks.that(
       isUnavailable(answer.status, answer.body),
-      `${method} ${path} was answered ${answer.status} ${JSON.stringify(answer.body)} while PostgreSQL was away`,
+      `${method} ${path} got ${answer.status} ${JSON.stringify(answer.body)} while PostgreSQL was down`,
     );
   }
   const alive = await world.call('GET', '/healthz');
-  checks.that(alive.status === 200, `GET /healthz was answered ${alive.status}: the process is to live`);
+  checks.that(alive.status === 200, `GET /healthz got ${alive.status}, but the process should stay alive`);
 }
 
-/** Several clients write while PostgreSQL goes and comes. */
+/** Several clients write while PostgreSQL is down for a while. */
 function underWrites(mode: StopMode | 'silent'): FaultPlan {
   return {
     name: `postgres/under-writes/${mode}`,
@@ -91,26 +91,29 @@ function underWrites(mode: StopMode | 'silent'): FaultPlan {
       await Promise.all(writers.map((writer) => writer.progress(3)));
       if (mode === 'silent') world.postgres.blackhole(API);
       else await world.server.stopServer(mode);
-      // One that nobody else writes, so that all that is unknown of the others is theirs.
-      await lookWhileAway(world, '00000000-0000-4000-8000-000000000000', checks);
+      // A deployment of no writer, so that this change does not appear among theirs.
+      await checkWhileDown(world, '00000000-0000-4000-8000-000000000000', checks);
       await sleep(DOWN_MS);
-      // Nothing passes until then; the server takes connections before its start is told of.
+      // Taken before the start, because the server accepts connections before startServer resolves.
       const from = Date.now();
       if (mode === 'silent') world.postgres.open(API);
       else await world.server.startServer();
       await Promise.all(writers.map((writer) => writer.progress(3)));
       await Promise.all(writers.map((writer) => writer.stop()));
       const ready = await world.call('GET', '/readyz');
-      checks.that(ready.status === 200, `GET /readyz is answered ${ready.status} afterwards`);
+      checks.that(ready.status === 200, `GET /readyz returns ${ready.status} afterwards`);
       for (const [index, id] of ids.entries()) await changeImage(world, id, `last-${index}`);
       await Promise.all(ids.map((id) => world.ready(id)));
       for (const [index, writer] of writers.entries()) {
         writer.acknowledged.push(`registry.example/shop/web:last-${index}`);
         checks.none(`writer ${index}`, await writer.problems());
       }
-      const isArmed = async () =>
+      const isListening = async () =>
         world.postgres.messages(API).some(({ at, sql }) => at >= from && sql.startsWith('LISTEN'));
-      return [...checks.violations, ...(await within(ARMED_WITHIN_S, 'LISTEN to be armed again', isArmed))];
+      return [
+        ...checks.violations,
+        ...(await within(LISTENING_WITHIN_S, 'LISTEN to be active again', isListening)),
+      ];
     },
   };
 }

@@ -8,14 +8,15 @@ import { EffectDidNotOccur } from './kill.ts';
 import { broken, changeImage, idOf } from './steps.ts';
 import { pauseAt, untilLeads } from './takeover.ts';
 
+/** A write that is held. */
 interface Write {
   readonly role: 'operator' | 'listener';
   readonly workload: string;
-  /** As recorded: `apply deployments shop-x-api`, `post reports`. */
+  /** The recorded effect, such as `apply deployments shop-x-api` or `post reports`. */
   readonly what: string;
 }
 
-/** Writes whose object or workload matters. */
+/** Writes for which a specific object or workload matters. */
 const CHOSEN: readonly Write[] = [
   { role: 'operator', workload: 'create', what: 'create secrets shop-x-db' },
   { role: 'operator', workload: 'create', what: 'create persistentvolumeclaims shop-x-db' },
@@ -31,7 +32,7 @@ const CHOSEN: readonly Write[] = [
   { role: 'listener', workload: 'delete', what: 'delete manageddeployments shop-x' },
 ];
 
-/** No decision depends on it. */
+/** Events are excluded, because no decision depends on them. */
 const EVENTS = 'tell events';
 
 /** Every kind of write of the roles: the chosen ones, and the first recorded one of each other kind. */
@@ -47,8 +48,8 @@ function everyKind(): Write[] {
 }
 
 /**
- * Fenced by the uid alone, because the version of a Deployment changes with each of its pods. The write is accepted while
- * the object is the same. The leader corrects it (O1).
+ * Whether the write is accepted and then corrected. An apply of a Deployment is fenced only by the uid, because the version
+ * changes with each of its pods. So it is accepted while the object is the same, and the leader reverts it (O1).
  */
 const isCorrected = ({ workload, what }: Write) =>
   workload === 'update' && what.startsWith('apply deployments');
@@ -58,18 +59,18 @@ function outcomeOf(write: Write, later: boolean): string {
   return later ? 'accepted, and corrected by the leader' : 'accepted, without an effect';
 }
 
-/** The server got the request, and rejected it. */
+/** Checks that the server received the request and rejected it. */
 function judged(write: Write, outcome: HttpOutcome | undefined): Violation[] {
   const status = outcome?.upstreamStatus ?? 0;
-  if (status === 0) return [broken(`what was held did not go out: ${write.what}`)];
-  const isTaken = status < 300;
-  return isTaken && !isCorrected(write)
-    ? [broken(`carried out for one that was replaced: ${write.what}: ${status}`)]
+  if (status === 0) return [broken(`the held write was not sent: ${write.what}`)];
+  const isAccepted = status < 300;
+  return isAccepted && !isCorrected(write)
+    ? [broken(`carried out for a replaced process: ${write.what}: ${status}`)]
     : [];
 }
 
-/** The workload, and one more change when it has come to its end. */
-function andLater(workload: Workload): Workload {
+/** The workload, and one more change after it. */
+function withLaterChange(workload: Workload): Workload {
   return {
     name: `${workload.name}-and-later`,
     prepare: workload.prepare,
@@ -83,10 +84,10 @@ function andLater(workload: Workload): Workload {
   };
 }
 
-/** @param later another change is made and done by the successor before the held write is sent */
+/** @param later whether the successor makes another change before the held write is sent */
 function replaced(write: Write, later: boolean): FaultPlan {
   const { role, what, workload: name } = write;
-  const like = later ? andLater(workloadNamed(name)) : workloadNamed(name);
+  const like = later ? withLaterChange(workloadNamed(name)) : workloadNamed(name);
   const at = what.replace(/[^a-z0-9]+/gi, '-');
   const isCorrectedLater = later && isCorrected(write);
   return {
@@ -94,9 +95,11 @@ function replaced(write: Write, later: boolean): FaultPlan {
     says:
       `${name}: the ${role} is stopped (SIGSTOP) before its "${what}". Another one leads and does the work${later ? ', and a later change' : ''}. ` +
       `Then the write is sent, and the process continues: ${outcomeOf(write, later)}.`,
-    // The Deployment was rolled out once more, and its controller counts that: only what is wanted can be compared.
+    // The Deployment is rolled out once more, and its controller counts this. So only the desired state is compared.
     ...(isCorrectedLater ? {} : { like }),
-    ...(later ? { countsDiffer: 'What the later change replaced may be made again for a moment.' } : {}),
+    ...(later
+      ? { countsDiffer: 'Objects that the later change has replaced may be created again temporarily.' }
+      : {}),
     deadlineSeconds: 240,
     run: async (world): Promise<Violation[]> => {
       const given = await like.prepare(world);
@@ -105,14 +108,14 @@ function replaced(write: Write, later: boolean): FaultPlan {
       const { paused, resume, outcome } = pauseAt(world, role, what);
       const ended = like.run(world, given).then((now) => like.end(world, now));
       ended.catch(() => undefined);
-      // Some writes come only when what was wanted is there.
+      // Some writes occur only after the desired state is reached.
       const settled = ended.then(() => world.quiet({ forMs: SETTLED_MS })).then(() => 'settled');
       settled.catch(() => undefined);
       const first = await Promise.race([paused.then(() => 'paused'), settled]);
       if (first === 'settled') throw new EffectDidNotOccur({ role, what, occurrence: 1 });
       await untilLeads(world, successor);
       await ended;
-      // READY is not all: what is left over is removed afterwards.
+      // After READY, objects that are no longer needed are still removed.
       await world.quiet({ forMs: SETTLED_MS });
       await resume();
       return judged(write, outcome());
@@ -120,10 +123,10 @@ function replaced(write: Write, later: boolean): FaultPlan {
   };
 }
 
-/** Writes that would undo a later change if they were taken. */
-const UNDOING = CHOSEN.filter(({ workload }) => workload === 'update');
+/** Writes that would revert a later change. */
+const REVERTING = CHOSEN.filter(({ workload }) => workload === 'update');
 
 export const replacedProcessPlans: readonly FaultPlan[] = [
   ...everyKind().map((write) => replaced(write, false)),
-  ...UNDOING.map((write) => replaced(write, true)),
+  ...REVERTING.map((write) => replaced(write, true)),
 ];

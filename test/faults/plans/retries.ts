@@ -6,75 +6,79 @@ import type { FaultRole, FaultWorld } from '../world.ts';
 const UPPER_HALF_RANDOM = fileURLToPath(new URL('../preload/upper-half-random.ts', import.meta.url));
 
 /**
- * Pauses have full jitter, so that one of up to 0.5 s may be as good as none by chance. For plans that judge each pause
- * chance gives the upper half alone: then the first of all is 250 ms long, or none was made.
+ * Settings for plans that judge each pause. Backoffs have full jitter, so a pause of up to 0.5 s can be close to zero by
+ * chance. With random numbers from the upper half, the shortest pause is 250 ms.
  */
 export const LONG_PAUSES: Readonly<Record<string, string>> = {
   NODE_OPTIONS: `--import=${UPPER_HALF_RANDOM}`,
 };
 
-/** Well below the shortest pause. A call that is repeated without one comes back within it, on a busy machine too. */
-const AT_ONCE_MS = 150;
-/** A look decides on several calls, which go one after the other: what came meanwhile was not known when it decided. */
+/** Well below the shortest pause. A retry without a pause arrives within this time, even on a busy machine. */
+const IMMEDIATE_MS = 150;
+/** A reconcile decides on several sequential calls. Events that arrive during these calls were unknown to the decision. */
 const DECIDED_BEFORE_MS = 1_000;
-/** From what a look knows to its first call, which reads the custom resource wherever more than a witness is to be made. */
+/** Time from the reconcile's view to its first call. It first reads the custom resource, unless it creates only the sentinel. */
 const DECIDES_WITHIN_MS = 100;
 
+/** What a role learns about the objects of a call. */
 export interface News {
-  /** Milliseconds since the epoch at which the role was told of something that the call is about. */
-  readonly told: readonly number[];
-  /** What it has asked for about one object, by itself. */
-  readonly asked: () => readonly KubernetesRequest[];
+  /** When the role received events of these objects, in milliseconds since the epoch. */
+  readonly eventTimes: readonly number[];
+  /** GET requests of the role for single objects. */
+  readonly reads: () => readonly KubernetesRequest[];
 }
 
-/** What a role gets to know from now on of what is meant, by its watches and by asking. */
-export function watchNews(world: FaultWorld, role: FaultRole, isMeant: (event: WatchEvent) => boolean): News {
-  const told: number[] = [];
+/** Records from now on what a role learns, from the matching events of its watches and from its reads. */
+export function watchNews(world: FaultWorld, role: FaultRole, matches: (event: WatchEvent) => boolean): News {
+  const eventTimes: number[] = [];
   world.kubernetes.add({
     match: ({ client, verb }) => client === role && verb === 'watch',
     fault: {
       kind: 'filter-watch',
       drop: (event) => {
-        if (event.type !== 'BOOKMARK' && isMeant(event)) told.push(Date.now());
+        if (event.type !== 'BOOKMARK' && matches(event)) eventTimes.push(Date.now());
         return false;
       },
     },
   });
-  return { told, asked: () => world.kubernetes.exchanges(role).filter(({ verb }) => verb === 'get') };
+  return { eventTimes, reads: () => world.kubernetes.exchanges(role).filter(({ verb }) => verb === 'get') };
 }
 
-/** Answered by the proxy in the API server's place. */
+/** Whether the proxy has answered instead of the API server. */
 export const isRefused = ({ upstreamStatus }: KubernetesExchange) => upstreamStatus === 0;
 
 export const pathOf = (path: string) => new URL(path, 'https://kubernetes').pathname;
 
-/** Since when news were not known yet to the look that has tried this. */
-function decidedAt({ at, name }: KubernetesExchange, looks: readonly KubernetesRequest[]): number {
-  const began = looks.findLast(
-    (look) =>
-      look.resource === 'manageddeployments' &&
-      name.startsWith(look.name) &&
-      look.at <= at &&
-      look.at >= at - DECIDED_BEFORE_MS,
+/** When the reconcile of this attempt started, approximately. Events after this time were unknown to it. */
+function decidedAt({ at, name }: KubernetesExchange, reads: readonly KubernetesRequest[]): number {
+  const began = reads.findLast(
+    (read) =>
+      read.resource === 'manageddeployments' &&
+      name.startsWith(read.name) &&
+      read.at <= at &&
+      read.at >= at - DECIDED_BEFORE_MS,
   );
   return began === undefined ? at - DECIDED_BEFORE_MS : began.at - DECIDES_WITHIN_MS;
 }
 
-/** A line for each try that came at once, with no look at the object and no news of the deployment since it was decided on. */
-export function blindRetries(tries: readonly KubernetesExchange[], { told, asked }: News): string[] {
-  const looks = asked();
-  /** Each explains one try, the oldest first: not each that follows. */
-  const unused = [...told].sort((left, right) => left - right);
+/** One line for each attempt that came immediately, without a read of the object or an event since the decision for the previous one. */
+export function blindRetries(
+  tries: readonly KubernetesExchange[],
+  { eventTimes, reads: listReads }: News,
+): string[] {
+  const reads = listReads();
+  /** Each event explains only one attempt. */
+  const unused = [...eventTimes].sort((left, right) => left - right);
   return tries.flatMap((next, index) => {
     const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
     if (before === undefined || !isRefused(before)) return [];
     const ms = next.at - before.endedAt;
-    const since = decidedAt(before, looks);
+    const since = decidedAt(before, reads);
     const news = unused.findIndex((at) => at >= since && at <= next.at);
     unused.splice(0, news + 1);
     const knowsMore =
       news >= 0 ||
-      looks.some(
+      reads.some(
         ({ seq, at, resource, name }) =>
           seq !== next.seq &&
           resource === next.resource &&
@@ -82,44 +86,44 @@ export function blindRetries(tries: readonly KubernetesExchange[], { told, asked
           at >= before.endedAt &&
           at <= next.at,
       );
-    if (knowsMore || ms >= AT_ONCE_MS) return [];
-    return [`tried again after ${ms} ms, and nothing was looked at between`];
+    if (knowsMore || ms >= IMMEDIATE_MS) return [];
+    return [`tried again after ${ms} ms, without a read or an event since`];
   });
 }
 
 /**
- * What was refused as it stands is tried again after 2.5 to 5 s, and then after 5 to 10 s (src/cluster/operator/act/refusals.ts):
- * three times within the first 15 s at most, whatever happens meanwhile.
+ * A call that is rejected as invalid is retried after 2.5 to 5 s, and then after 5 to 10 s
+ * (src/cluster/operator/act/refusals.ts). So there are at most three attempts in the first 15 s.
  */
-const REFUSED_TRIES = 3;
-const REFUSED_SPAN_MS = 15_000;
-/** A pause is counted from the beginning of the look, which has calls before the refused one. */
-const REFUSED_PAUSE_MS = 1_500;
+const REJECTED_TRIES = 3;
+const REJECTED_SPAN_MS = 15_000;
+/** The backoff counts from the start of the reconcile, which makes other calls before the rejected one. */
+const REJECTED_PAUSE_MS = 1_500;
 
-/** Of each object by itself: what is made has its name in the body alone. */
-function refusedByObject(tries: readonly KubernetesExchange[]): KubernetesExchange[][] {
+/** The rejected attempts of each object. A created object has its name only in the body. */
+function rejectedByObject(tries: readonly KubernetesExchange[]): KubernetesExchange[][] {
   const byObject = Map.groupBy(tries.filter(isRefused), ({ path, name }) => `${pathOf(path)} ${name}`);
   return [...byObject.values()];
 }
 
-/** A line for each object that was tried more often, or sooner, than what is refused may be. */
+/** One line for each object with more attempts, or shorter pauses, than are allowed after a rejection. */
 export function frequentRetries(tries: readonly KubernetesExchange[]): string[] {
-  return refusedByObject(tries).flatMap((refused) => {
-    const from = refused[0]?.at ?? 0;
-    const within = refused.filter(({ at }) => at - from <= REFUSED_SPAN_MS);
-    const pauses = refused.slice(1).map(({ at }, index) => at - (refused[index]?.endedAt ?? at));
+  return rejectedByObject(tries).flatMap((rejected) => {
+    const from = rejected[0]?.at ?? 0;
+    const within = rejected.filter(({ at }) => at - from <= REJECTED_SPAN_MS);
+    const pauses = rejected.slice(1).map(({ at }, index) => at - (rejected[index]?.endedAt ?? at));
     const often =
-      within.length > REFUSED_TRIES ? [`${within.length} times within ${REFUSED_SPAN_MS} ms`] : [];
-    const soon = pauses.filter((ms) => ms < REFUSED_PAUSE_MS).map((ms) => `again after ${ms} ms`);
-    const what = `"${refused[0]?.verb} ${refused[0]?.resource}" was refused as invalid, and tried`;
+      within.length > REJECTED_TRIES ? [`${within.length} times within ${REJECTED_SPAN_MS} ms`] : [];
+    const soon = pauses.filter((ms) => ms < REJECTED_PAUSE_MS).map((ms) => `again after ${ms} ms`);
+    const what = `"${rejected[0]?.verb} ${rejected[0]?.resource}" was rejected as invalid, and tried`;
     return [...often, ...soon].map((found) => `${what} ${found}`);
   });
 }
 
-/** When each object was tried that was refused. */
-export function refusedFigure(tries: readonly KubernetesExchange[]): string {
-  const times = refusedByObject(tries).map((refused) =>
-    refused.map(({ at }) => ((at - (refused[0]?.at ?? at)) / 1000).toFixed(1)).join(', '),
+/** When each rejected object was attempted. */
+export function rejectedFigure(tries: readonly KubernetesExchange[]): string {
+  const times = rejectedByObject(tries).map((rejected) =>
+    rejected.map(({ at }) => ((at - (rejected[0]?.at ?? at)) / 1000).toFixed(1)).join(', '),
   );
-  return `refused as invalid, of each object after s: ${times.join('; ')}`;
+  return `rejected as invalid; attempts of each object after seconds: ${times.join('; ')}`;
 }

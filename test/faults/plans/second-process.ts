@@ -14,7 +14,7 @@ import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
-/** Longer than any lease: a candidate that believed its own clock would have taken over long before. */
+/** Longer than any lease. A candidate that trusted its own clock would have taken the lease before. */
 const PAST_LEASE_MS = 25_000;
 
 const shiftedBy = (ms: number) => ({
@@ -23,10 +23,10 @@ const shiftedBy = (ms: number) => ({
 });
 const nameOf = (ms: number) => (ms > 0 ? 'hour-ahead' : 'hour-behind');
 
-/** An hour, but for the time from the line that the role has logged to the look at it. */
+/** An hour, minus the time since the role has written its last log line. */
 const WRONG_BY_MS = 3_500_000;
 
-/** How far the clock by which a process logs is ahead of the right one. @throws Error when it has logged nothing */
+/** How far the clock of a process is ahead, according to its log, in milliseconds. @throws Error if its log is empty */
 function aheadMs(started: RoleProcess): number {
   const { time } = started.log().at(-1) ?? {};
   const at = Date.parse(String(time));
@@ -35,7 +35,7 @@ function aheadMs(started: RoleProcess): number {
   return at - Date.now();
 }
 
-/** A clock that is right makes no plan of these. */
+/** Checks that the clock is really wrong. Otherwise the plan proves nothing. */
 function checkClock(started: RoleProcess, ms: number, checks: Checks): void {
   const ahead = aheadMs(started);
   checks.that(
@@ -44,7 +44,7 @@ function checkClock(started: RoleProcess, ms: number, checks: Checks): void {
   );
 }
 
-/** A role alone with a wrong clock, and then again with the right one. */
+/** Runs a role with a wrong clock, and then again with the correct one. */
 function wrongClock(role: FaultRole, ms: number): FaultPlan {
   const workload = workloadNamed('update');
   return {
@@ -58,14 +58,17 @@ function wrongClock(role: FaultRole, ms: number): FaultPlan {
       await world.quiet({ forMs: SETTLED_MS });
       await workload.end(world, await workload.run(world, given));
       const right = await world.restart(role);
-      checks.that(Math.abs(aheadMs(right)) < WRONG_BY_MS, `the clock of the ${role} is wrong for good`);
+      checks.that(
+        Math.abs(aheadMs(right)) < WRONG_BY_MS,
+        `the clock of the ${role} is still wrong after a restart`,
+      );
       await workload.end(world, given);
       return checks.violations;
     },
   };
 }
 
-/** A candidate whose clock says that every lease has run out, or that none ever will. */
+/** A candidate whose clock says that every lease has expired, or that no lease ever expires. */
 function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
   return {
     name: `two-of-each/clock/${role}-candidate-${nameOf(ms)}`,
@@ -85,14 +88,14 @@ function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
       await untilLeads(world, other);
       await world.call('PATCH', `/v2/deployments/${id}`, imageChange('successor'));
       await world.ready(id);
-      await backToRight(world.start(role));
+      await untilSettled(world.start(role));
       return checks.violations;
     },
   };
 }
 
-/** The oracles look at a role that runs. */
-async function backToRight(started: Promise<RoleProcess>): Promise<void> {
+/** Waits until a role has started and settled, because the oracles need running roles. */
+async function untilSettled(started: Promise<RoleProcess>): Promise<void> {
   await started;
   await sleep(SETTLED_MS);
 }
@@ -102,8 +105,8 @@ interface Started {
 }
 
 const CALLS = 24;
-/** Many at once: a connection of ours that stays open counts as one that the API has not let go. */
-const ENDED = { connection: 'close' };
+/** Closes each connection after its call. Otherwise these many connections would count as a leak of the API (O8). */
+const CLOSE = { connection: 'close' };
 
 const spread: FaultPlan = {
   name: 'two-of-each/api/spread',
@@ -117,10 +120,10 @@ const spread: FaultPlan = {
     const calls = Array.from({ length: CALLS }, (_, index) => {
       const id = ids[index % 2] ?? '';
       const { call } = index % 4 < 2 ? world : other;
-      return call('PATCH', `/v2/deployments/${id}`, imageChange(`spread-${index}`), ENDED);
+      return call('PATCH', `/v2/deployments/${id}`, imageChange(`spread-${index}`), CLOSE);
     });
     for (const [index, { status }] of (await Promise.all(calls)).entries())
-      checks.that(status === 200, `change ${index} was answered ${status}`);
+      checks.that(status === 200, `change ${index} got the status ${status}`);
     for (const [which, id] of ids.entries()) {
       const rows = await world.sql<{ image: string }>(
         `SELECT source_revision_config->>'image_uri' AS image FROM revisions WHERE deployment_id = $1 AND number > 1`,
@@ -131,25 +134,25 @@ const spread: FaultPlan = {
         .map((n) => imageOf(`spread-${n}`))
         .filter((i) => !rows.some((r) => r.image === i));
       checks.none('lost', missing);
-      checks.that(rows.length === wanted.length, `${rows.length} revisions of ${wanted.length} changes`);
+      checks.that(rows.length === wanted.length, `${rows.length} revisions for ${wanted.length} changes`);
       await world.ready(id);
     }
     const named = await Promise.all(
-      [world, other].map(({ call }) => call('POST', '/v2/deployments', smallDeployment('both'), ENDED)),
+      [world, other].map(({ call }) => call('POST', '/v2/deployments', smallDeployment('both'), CLOSE)),
     );
     const statuses = named.map(({ status }) => status).sort();
-    checks.that(statuses.join() === '201,409', `one name at both: ${statuses.join()}`);
-    const headers = { ...ENDED, 'idempotency-key': randomUUID() };
+    checks.that(statuses.join() === '201,409', `two POSTs with one name got ${statuses.join()}`);
+    const headers = { ...CLOSE, 'idempotency-key': randomUUID() };
     const keyed = await Promise.all(
       [world, other].map(({ call }) => call('POST', '/v2/deployments', smallDeployment('keyed'), headers)),
     );
     const made = await world.sql(`SELECT id FROM deployments WHERE name = 'keyed'`);
-    checks.that(made.length === 1, `one key at both made ${made.length} deployments`);
-    const refused = keyed.map(({ status }) => status).filter((status) => status !== 201 && status !== 409);
-    checks.that(refused.length === 0, `one key at both was answered ${refused.join()}`);
-    // A change at one is heard by the other, at which the listener waits.
+    checks.that(made.length === 1, `two POSTs with one Idempotency-Key created ${made.length} deployments`);
+    const rejected = keyed.map(({ status }) => status).filter((status) => status !== 201 && status !== 409);
+    checks.that(rejected.length === 0, `two POSTs with one Idempotency-Key got ${rejected.join()}`);
+    // The listener waits at the first API process. It must learn of a change that the second one makes.
     const change = await other.call('PATCH', `/v2/deployments/${ids[0]}`, imageChange('heard'));
-    checks.that(change.status === 200, `the second API answered ${change.status}`);
+    checks.that(change.status === 200, `the second API returned ${change.status}`);
     await world.kill('api-2');
     await Promise.all(ids.map((id) => world.ready(id)));
     return checks.violations;
@@ -171,14 +174,16 @@ const resumedCandidate: FaultPlan = {
     const from = Date.now();
     former.signal('SIGCONT');
     await sleep(READS_LEASE_MS);
-    const looked = world.kubernetes
+    const leaseCalls = world.kubernetes
       .exchanges('operator')
       .filter(({ resource, at }) => resource === 'leases' && at >= from);
-    if (looked.length === 0) return [broken('it did not look at the lease')];
-    const taken = looked.filter(({ verb, upstreamStatus }) => verb === 'update' && upstreamStatus === 200);
+    if (leaseCalls.length === 0) return [broken('the resumed operator did not read the lease')];
+    const taken = leaseCalls.filter(
+      ({ verb, upstreamStatus }) => verb === 'update' && upstreamStatus === 200,
+    );
     const leader = await leaderOf(world, 'operator');
     return [
-      ...taken.map(() => broken('one that was replaced has written the lease of one that lives')),
+      ...taken.map(() => broken('a replaced process has written the lease of its live successor')),
       ...(isHeldBy(leader, successor) ? [] : [broken(`${leader} leads, not ${successor.name}`)]),
     ];
   },

@@ -100,7 +100,7 @@ async function checkSuccessor(world: FaultWorld, successor: RoleProcess, checks:
     .exchanges(role)
     .filter((exchange) => exchange.status === 0)
     .filter((exchange) => role !== 'api' && kubernetesEffect(exchange) === WRITES[role]);
-  checks.that(cut.length === 0, `${cut.length} writes under way were broken off`);
+  checks.that(cut.length === 0, `${cut.length} writes in progress were cut`);
   return took;
 }
 

@@ -17,32 +17,33 @@ const SAMPLE_EVERY_MS = 5_000;
 const HOWS = ['end', 'mid-line', 'reset', 'gone-event'] as const;
 
 /**
- * Each sample is taken after a full collection, so that the heap has only live objects. Work in progress changes it by some
- * 0.2 MiB: the median of the last third may be so much above that of the second (the first is for warming up). Their
- * middles are a third of the time apart, in ten minutes 200 s: a hundred changes, and of each watch that is open about 55
- * cuts, in all 680 of the operator's twelve. So this finds what keeps 21 KiB of each change, 3 KiB of each broken watch of
- * the operator or 37 KiB of the listener's one; of what grows by the clock alone, 36 MiB an hour. The run tells what its
- * own numbers come to. Less takes a longer one: 1 MiB an hour takes six. The history of the deployments, which is to grow, is in PostgreSQL.
+ * Each sample is taken after a full collection, so the heap contains only live objects. Work in progress changes it by about
+ * 0.2 MiB. The limit is the difference between the medians of the second and the last third (the first third is warm-up).
+ * The middles of these thirds are 200 s apart in a run of ten minutes. In this time there are a hundred changes, and about
+ * 55 cuts of each watch: 680 of the operator's twelve watches. So the plan finds a leak of 21 KiB per change, 3 KiB per cut
+ * of the operator or 37 KiB per cut of the listener's one watch, and growth over time of 36 MiB an hour. The figures of a
+ * run state its own limits. A smaller leak needs a longer run: 1 MiB an hour needs six hours. The history of deployments
+ * grows, but it is in PostgreSQL.
  */
-const MOST_GROWTH_BYTES = 2 * MIB;
-/** RSS is given back late, and by what else runs on the machine. */
-const MOST_RSS_GROWTH_BYTES = 16 * MIB;
-/** Pools have more connections or fewer as calls meet each other; one that is kept of each cut or change is dozens. */
-const MOST_MORE_SOCKETS = 6;
+const MAX_GROWTH_BYTES = 2 * MIB;
+/** RSS is released late, and depends on other processes of the machine. */
+const MAX_RSS_GROWTH_BYTES = 16 * MIB;
+/** The number of pooled connections varies. A leak of one connection per cut or change would be dozens. */
+const MAX_SOCKET_GROWTH = 6;
 
 const ROLES = ['operator', 'listener'] as const;
-/** All that is done is done as often as this part of what the clock would allow, at least: a machine may be busy. */
-const LEAST_PART = 0.5;
-/** A watch that breaks in the middle of a line has a turn of twice the time, and may have no event: it is not counted on. */
+/** The minimum part of the possible cuts and changes that must have been made. A machine may be busy. */
+const MIN_PART = 0.5;
+/** A cut in the middle of a line takes twice the time, and needs an event. So it is not expected in each cycle. */
 const CYCLE_MS = CUT_EVERY_MS * (HOWS.length + 1);
 const SURE_CUTS_A_CYCLE = HOWS.length - 1;
-const LEAST_CHANGES = LEAST_PART * ((SECONDS * 1000) / CHANGE_EVERY_MS);
+const MIN_CHANGES = MIN_PART * ((SECONDS * 1000) / CHANGE_EVERY_MS);
 
-/** @param watches how many a role has open at once */
-const leastCuts = (watches: number) =>
-  LEAST_PART * watches * SURE_CUTS_A_CYCLE * Math.floor((SECONDS * 1000) / CYCLE_MS);
+/** The expected number of cuts. @param watches number of open watches of the role */
+const minCuts = (watches: number) =>
+  MIN_PART * watches * SURE_CUTS_A_CYCLE * Math.floor((SECONDS * 1000) / CYCLE_MS);
 
-/** Every watch that is open is broken, each time in another way. @returns how many have ended by it, by role */
+/** Cuts every open watch repeatedly, each time in another way. Returns the number of cuts by role. */
 async function cutWatches(world: FaultWorld, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const cuts = new Map<string, number>();
   for (let turn = 0; !signal.aborted; turn += 1) {
@@ -74,7 +75,7 @@ async function change(world: FaultWorld, ids: readonly string[], signal: AbortSi
 async function sample(world: FaultWorld, into: Usage[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     into.push(...(await liveUsage(world)));
-    // What passed is not needed any more, and would fill this process.
+    // Recorded messages are not needed, and would fill the memory of this process.
     for (const proxy of [world.kubernetes, world.hub, world.postgres]) proxy.clear();
     await sleep(SAMPLE_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
@@ -88,32 +89,35 @@ function median(samples: readonly Usage[], what: Figure): number {
 }
 
 const LIMITS = [
-  { what: 'heap', name: 'live heap', most: MOST_GROWTH_BYTES, told: mib },
-  { what: 'rss', name: 'RSS', most: MOST_RSS_GROWTH_BYTES, told: mib },
-  { what: 'sockets', name: 'sockets', most: MOST_MORE_SOCKETS, told: String },
+  { what: 'heap', name: 'live heap', max: MAX_GROWTH_BYTES, format: mib },
+  { what: 'rss', name: 'RSS', max: MAX_RSS_GROWTH_BYTES, format: mib },
+  { what: 'sockets', name: 'sockets', max: MAX_SOCKET_GROWTH, format: String },
 ] as const;
 
-/** The least that shows when it is kept of each of so many in the whole run. */
-const leastSeen = (count: number) => `${(MOST_GROWTH_BYTES / 1024 / (count / 3)).toFixed(1)} KiB of each`;
+/** The smallest leak per operation that the plan finds. @param count number of operations in the whole run */
+const smallestLeak = (count: number) => `${(MAX_GROWTH_BYTES / 1024 / (count / 3)).toFixed(1)} KiB`;
 
-function judge(role: string, samples: readonly Usage[], checks: Checks, tell: AddFigure): void {
+function judge(role: string, samples: readonly Usage[], checks: Checks, addFigure: AddFigure): void {
   const third = Math.floor(samples.length / 3);
   const [middle, last, warm] = [
     samples.slice(third, 2 * third),
     samples.slice(2 * third),
     samples.slice(third),
   ];
-  for (const { what, name, most, told } of LIMITS) {
+  for (const { what, name, max, format } of LIMITS) {
     const [before, after] = [median(middle, what), median(last, what)];
     const all = warm.map((found) => found[what]);
-    const range = `from ${told(Math.min(...all))} to ${told(Math.max(...all))}`;
+    const range = `from ${format(Math.min(...all))} to ${format(Math.max(...all))}`;
     const hourly =
-      what === 'heap'
-        ? `, ${mib(slopeAnHour(warm, (sample) => sample[what]))} an hour through all of them`
-        : '';
-    tell(`${role}: ${name} at its median ${told(before)}, later ${told(after)}; samples ${range}${hourly}`);
-    // Written so that what was not measured does not hold.
-    checks.that(after - before <= most, `${role}: ${name} has grown from ${told(before)} to ${told(after)}`);
+      what === 'heap' ? `, ${mib(slopeAnHour(warm, (sample) => sample[what]))} an hour over all samples` : '';
+    addFigure(
+      `${role}: median of ${name} ${format(before)}, later ${format(after)}; samples ${range}${hourly}`,
+    );
+    // This form also fails if a value is NaN because nothing was measured.
+    checks.that(
+      after - before <= max,
+      `${role}: ${name} has grown from ${format(before)} to ${format(after)}`,
+    );
   }
 }
 
@@ -124,7 +128,7 @@ export const soakPlans: readonly FaultPlan[] = [
     settings: COLLECTING,
     deadlineSeconds: SECONDS + 300,
     says: `${SECONDS} s (FAULTS_SOAK_SECONDS) in which all watches are cut every ${CUT_EVERY_MS / 1000} s, and ${DEPLOYMENTS} deployments are changed every ${CHANGE_EVERY_MS / 1000} s: memory and sockets do not grow, and the state is correct.`,
-    run: async (world, tell): Promise<Violation[]> => {
+    run: async (world, addFigure): Promise<Violation[]> => {
       const checks = new Checks();
       const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `soak-${index}`);
       const ids = await Promise.all(names.map((name) => serving(world, name)));
@@ -139,28 +143,28 @@ export const soakPlans: readonly FaultPlan[] = [
       await Promise.all(ids.map((id) => world.ready(id)));
       await world.quiet({ forMs: QUIET_MS, timeoutMs: 60_000 });
       for (const [role, open] of watches) {
-        const [broken, least] = [cuts.get(role) ?? 0, leastCuts(open)];
-        tell(
-          `${role}: ${open} watches, broken ${broken} times (at least ${least}); ${leastSeen(broken)} kept would be found`,
+        const [cut, min] = [cuts.get(role) ?? 0, minCuts(open)];
+        addFigure(
+          `${role}: ${open} watches, cut ${cut} times (at least ${min}); a leak of ${smallestLeak(cut)} per cut would be found`,
         );
         checks.that(
-          open > 0 && broken >= least,
-          `${role}: ${open} watches were broken ${broken} times, at least ${least} were expected`,
+          open > 0 && cut >= min,
+          `${role}: ${open} watches were cut ${cut} times, at least ${min} were expected`,
         );
       }
-      tell(
-        `${SECONDS} s: ${changes} changes, ${samples.length} samples; ${leastSeen(changes)} kept would be found`,
+      addFigure(
+        `${SECONDS} s: ${changes} changes, ${samples.length} samples; a leak of ${smallestLeak(changes)} per change would be found`,
       );
       checks.that(
-        changes >= LEAST_CHANGES,
-        `${changes} changes within ${SECONDS} s, at least ${LEAST_CHANGES} were expected`,
+        changes >= MIN_CHANGES,
+        `${changes} changes within ${SECONDS} s, at least ${MIN_CHANGES} were expected`,
       );
       for (const role of ['api', 'listener', 'operator'])
         judge(
           role,
           samples.filter((found) => found.role === role),
           checks,
-          tell,
+          addFigure,
         );
       return checks.violations;
     },

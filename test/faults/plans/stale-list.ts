@@ -8,9 +8,9 @@ import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 import { broken, change, idOf, imageChange, prepared, runningDeployment, scaleOf, within } from './steps.ts';
 
-/** For so long the process has nothing but the old lists. */
+/** How long the process has only the old lists. */
 const BLIND_MS = 4_000;
-/** Those that the operator lists and that say what there is to do. */
+/** Resources that the operator lists and that determine its work. */
 const OPERATOR_LISTS = [
   'manageddeployments',
   'deployments',
@@ -27,7 +27,7 @@ const OPERATOR_LISTS = [
 
 const removing = workloadNamed('delete');
 
-/** Each with what happens after the lists were taken. */
+/** Situations. `run` is the change that happens after the lists were recorded. */
 const SITUATIONS: readonly Workload[] = [
   {
     name: 'recreated',
@@ -76,8 +76,8 @@ const STALE: readonly Stale[] = [
   { role: 'listener', name: 'listener', resources: ['manageddeployments'] },
 ];
 
-/** @returns how many lists were answered with what they once were, so far */
-function showOld(world: FaultWorld, { role, resources }: Stale): () => number {
+/** Answers the first list of each resource with the recorded one. Returns a function with the number of such answers so far. */
+function answerWithOldLists(world: FaultWorld, { role, resources }: Stale): () => number {
   const shown = new Set<string>();
   const isOne = (client: string, resource: string) => client === role && resources.includes(resource);
   const old = world.kubernetes.add({
@@ -100,7 +100,7 @@ function showOld(world: FaultWorld, { role, resources }: Stale): () => number {
   return () => old.taken();
 }
 
-/** Generations of what runs: one that was written to and back has gained some. */
+/** Generations of the objects. A change that was made and reverted has increased them. */
 async function generations(world: FaultWorld): Promise<string> {
   const kinds = 'deployments,statefulsets,manageddeployments,horizontalpodautoscalers,services';
   const path = '{range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.metadata.generation}{"\\n"}{end}';
@@ -123,14 +123,18 @@ function stalePlan(situation: Workload, stale: Stale): FaultPlan {
       await situation.end(world, now);
       await world.quiet({ forMs: SETTLED_MS });
       const before = await generations(world);
-      const count = showOld(world, stale);
+      const count = answerWithOldLists(world, stale);
       await world.restart(role);
-      const missed = await within(30, 'the old lists to be shown', async () => count() >= resources.length);
+      const missed = await within(
+        30,
+        'the old lists to be delivered',
+        async () => count() >= resources.length,
+      );
       await sleep(BLIND_MS);
       await situation.end(world, now);
       await world.quiet({ forMs: SETTLED_MS });
       const after = await generations(world);
-      const acted = before === after ? [] : [broken(`acted on what was no more:\n${before}became\n${after}`)];
+      const acted = before === after ? [] : [broken(`acted on an old list:\n${before}became\n${after}`)];
       return [...missed, ...acted];
     },
   };

@@ -14,7 +14,7 @@ import {
   broken,
   change,
   imageChange,
-  isThere,
+  isUpToDate,
   live,
   runningDeployment,
   scaleOf,
@@ -22,19 +22,19 @@ import {
   within,
 } from './steps.ts';
 
-/** For so long it has nothing but the old. */
+/** How long the operator has only old data. */
 const BLIND_MS = 5_000;
-const HEALED_WITHIN_S = 30;
+const RECOVERED_WITHIN_S = 30;
 
-const operators =
+const operatorCall =
   (verb: KubernetesVerb, resource: string) =>
   (request: KubernetesRequest): boolean =>
     request.client === 'operator' && request.verb === verb && request.resource === resource;
 
-/** The open watch ends: its place is forgotten. */
-const forget = (world: FaultWorld, resource: string) =>
+/** Ends the open watch with 410, so that its position is lost. */
+const endWith410 = (world: FaultWorld, resource: string) =>
   world.kubernetes.add({
-    match: operators('watch', resource),
+    match: operatorCall('watch', resource),
     fault: { kind: 'cut-watch', afterEvents: 0, how: 'gone-event' },
     times: 1,
   });
@@ -45,7 +45,7 @@ const deletedUnseen: FaultPlan = {
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     const blind = world.kubernetes.add({
-      match: operators('watch', 'manageddeployments'),
+      match: operatorCall('watch', 'manageddeployments'),
       fault: { kind: 'filter-watch', drop: () => true },
     });
     await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
@@ -58,10 +58,10 @@ const deletedUnseen: FaultPlan = {
       .map((exchange) => kubernetesEffect(exchange) ?? '')
       .filter((effect) => /^(?:create|apply) /.test(effect));
     blind.remove();
-    await forget(world, 'manageddeployments').waitTaken();
+    await endWith410(world, 'manageddeployments').waitTaken();
     await sleep(SETTLED_MS);
     if (blind.taken() === 0) return [broken('no watch was silenced')];
-    return made.map((effect) => broken(`made for a deployment that is gone: ${effect}`));
+    return made.map((effect) => broken(`created for a deleted deployment: ${effect}`));
   },
 };
 
@@ -72,19 +72,19 @@ const ownDeleteUnseen: FaultPlan = {
     const { id, app } = await runningDeployment(world, { min_scale: 1, max_scale: 3 });
     const resource = 'horizontalpodautoscalers';
     const blind = world.kubernetes.add({
-      match: operators('watch', resource),
+      match: operatorCall('watch', resource),
       fault: { kind: 'filter-watch', drop: () => true },
     });
     await change(world, id, scaleOf(2));
     const deletes = () =>
       world.kubernetes
         .exchanges('operator')
-        .filter((exchange) => operators('delete', resource)(exchange) && exchange.name === `${app}-api`);
+        .filter((exchange) => operatorCall('delete', resource)(exchange) && exchange.name === `${app}-api`);
     const missed = await within(30, 'the autoscaler to be deleted', async () => deletes().length > 0);
     await sleep(BLIND_MS);
     const count = deletes().length;
     blind.remove();
-    forget(world, resource);
+    endWith410(world, resource);
     await world.ready(id);
     if (blind.taken() === 0) return [broken('no watch was silenced')];
     return [...missed, ...(count > 1 ? [broken(`deleted ${count} times`)] : [])];
@@ -107,22 +107,22 @@ const olderList: FaultPlan = {
     await world.ready(id);
     await world.quiet({ forMs: SETTLED_MS });
     const before = await live(world, RESOURCES.Deployment, `${app}-api`);
-    const list = operators('list', 'manageddeployments');
+    const list = operatorCall('list', 'manageddeployments');
     const old = world.kubernetes.add({ match: list, fault: { kind: 'stale-list' }, times: 1 });
-    // What would put the old list right.
+    // Delays the watch, which would correct the old list.
     world.kubernetes.add({
-      match: operators('watch', 'manageddeployments'),
+      match: operatorCall('watch', 'manageddeployments'),
       fault: { kind: 'delay', ms: BLIND_MS },
       times: 1,
     });
-    forget(world, 'manageddeployments');
+    endWith410(world, 'manageddeployments');
     await old.waitTaken();
     await sleep(BLIND_MS);
     await world.ready(id);
     await world.quiet({ forMs: SETTLED_MS });
     const after = await live(world, RESOURCES.Deployment, `${app}-api`);
     const [then, now] = [before.metadata.generation, after.metadata.generation];
-    return then === now ? [] : [broken(`acted on what was no more: generation ${then} became ${now}`)];
+    return then === now ? [] : [broken(`acted on an old list: generation ${then} became ${now}`)];
   },
 };
 
@@ -132,8 +132,8 @@ const goneUntilListed: FaultPlan = {
   run: async (world): Promise<Violation[]> => {
     const { id } = await runningDeployment(world);
     let isListed = false;
-    const list = operators('list', 'manageddeployments');
-    const watch = operators('watch', 'manageddeployments');
+    const list = operatorCall('list', 'manageddeployments');
+    const watch = operatorCall('watch', 'manageddeployments');
     const gone = world.kubernetes.add({
       match: (request) => {
         isListed ||= list(request);
@@ -141,22 +141,22 @@ const goneUntilListed: FaultPlan = {
       },
       fault: { kind: 'answer', status: 410 },
     });
-    // In order: with 410 as an event it would be listed before it is watched again.
+    // Ends without an error. After a 410 as an event, the operator would list before it watches again.
     world.kubernetes.add({
       match: watch,
       fault: { kind: 'cut-watch', afterEvents: 0, how: 'end' },
       times: 1,
     });
     await change(world, id, imageChange('2.0.0'));
-    const late = await within(HEALED_WITHIN_S, 'the change to be there', () => isThere(world, id));
+    const late = await within(RECOVERED_WITHIN_S, 'the change to be applied', () => isUpToDate(world, id));
     if (late.length > 0) return late;
-    return isListed && gone.taken() > 0 ? [] : [broken('no watch was answered 410')];
+    return isListed && gone.taken() > 0 ? [] : [broken('no watch got a 410')];
   },
 };
 
-const TOLD_WITHIN_S = 30;
+const REPORTED_WITHIN_S = 30;
 
-/** A custom resource under the name of one that is yet to be made; paused, so that the operator leaves it alone. */
+/** Creates a custom resource with the name of a deployment that is not in the cluster yet. It is paused, so the operator ignores it. */
 async function foreignNamed(world: FaultWorld, name: string, model: string): Promise<UntypedObject> {
   const { apiVersion, kind, spec } = await live(world, RESOURCES.ManagedDeployment, model);
   const { namespace } = world;
@@ -176,7 +176,7 @@ const foreignResource: FaultPlan = {
     const name = appName('shop', id);
     const made = await foreignNamed(world, name, model.app);
     await world.restart('listener');
-    const told = await within(TOLD_WITHIN_S, 'the conflict to be told', async () => {
+    const reported = await within(REPORTED_WITHIN_S, 'the conflict to be reported', async () => {
       const { conditions } = (await world.call('GET', `/v2/deployments/${id}`)).body;
       return conditions.some(({ reason, message }) => reason === 'Conflict' && message.includes(name));
     });
@@ -189,11 +189,11 @@ const foreignResource: FaultPlan = {
       now?.metadata.deletionTimestamp === undefined &&
       JSON.stringify(now?.['spec']) === JSON.stringify(made['spec']);
     await world.kubectl('delete', 'manageddeployments', name, '--ignore-not-found', '--wait=true');
-    return isKept ? told : [...told, broken('the custom resource of another was touched')];
+    return isKept ? reported : [...reported, broken('the custom resource of another deployment was changed')];
   },
 };
 
-/** @param what the write of the operator that is held until the other change is there */
+/** @param what the write of the operator that is held until the second change is in the cluster */
 const changedMeanwhile = (name: string, what: string): FaultPlan => ({
   name: `burst/${name}`,
   says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not recorded yet: the first one is never started.`,
@@ -204,23 +204,25 @@ const changedMeanwhile = (name: string, what: string): FaultPlan => ({
       JSON.stringify((await live(world, RESOURCES.ManagedDeployment, app))['spec']).includes(
         second.source_revision_config.image_uri,
       );
-    const { promise: overtaken, resolve: goOn } = Promise.withResolvers<void>();
-    const naming = world.kubernetes.add({
+    const { promise: overtaken, resolve: release } = Promise.withResolvers<void>();
+    const held = world.kubernetes.add({
       match: (request) => request.client === 'operator' && kubernetesEffect(request) === what,
       fault: { kind: 'before', run: () => overtaken },
       times: 1,
     });
     await change(world, id, first);
-    await naming.waitTaken();
+    await held.waitTaken();
     await change(world, id, second);
-    const missed = await within(HEALED_WITHIN_S, 'the second change to reach the cluster', wanted);
-    goOn();
+    const missed = await within(RECOVERED_WITHIN_S, 'the second change to reach the cluster', wanted);
+    release();
     await world.ready(id);
     const begun = world.kubernetes
       .exchanges('operator')
       .filter((exchange) => kubernetesEffect(exchange) === 'apply deployments shop-x-api')
       .filter(({ body }) => JSON.stringify(body).includes(first.source_revision_config.image_uri));
-    return begun.length === 0 ? missed : [broken('what nobody wanted any more was begun')];
+    return begun.length === 0
+      ? missed
+      : [broken('the first change was started, although it was no longer desired')];
   },
 });
 

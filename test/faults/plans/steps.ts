@@ -13,29 +13,30 @@ import { SETTLED_MS } from '../record.ts';
 import { callUntilSuccess } from '../retrying-client.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 
-/** Collects what a plan itself asks for and does not find. */
+/** Collects the violations that a plan itself finds. */
 export class Checks {
   readonly violations: Violation[] = [];
 
-  /** @param message what was expected and what was found */
+  /** Adds a violation unless the condition holds. @param message what was expected and what was found */
   that(holds: boolean, message: string, diff?: readonly string[]): void {
     if (!holds) this.violations.push({ oracle: 'plan', message, ...(diff === undefined ? {} : { diff }) });
   }
 
-  /** One violation for all of the lines; none where there are none. */
+  /** Adds one violation for all lines. Adds nothing if there are no lines. */
   none(what: string, lines: readonly string[]): void {
     this.that(lines.length === 0, `${what}: ${lines[0]}`, lines);
   }
 }
 
-/** @param tag one that nothing else has, so that it is known again */
+/** @param tag unique, so that the image identifies the change */
 export const imageOf = (tag: string | number) => `registry.example/shop/web:${tag}`;
 
+/** The body of a PATCH that changes the image. */
 export const imageChange = (tag: string | number) => ({
   source_revision_config: { image_uri: imageOf(tag) },
 });
 
-/** A new deployment, READY, with the marks of another manager (O7). Returns its id. */
+/** Creates a deployment that is READY and has the marks of another manager (O7). Returns its id. */
 export async function serving(world: FaultWorld, name: string): Promise<string> {
   const { id } = await world.create(smallDeployment(name));
   await world.ready(id);
@@ -43,15 +44,15 @@ export async function serving(world: FaultWorld, name: string): Promise<string> 
   return id;
 }
 
-/** A change of the image, insisted on until it is taken. */
+/** Changes the image, and retries until the API accepts the change. */
 export async function changeImage(world: FaultWorld, id: string, tag: string | number): Promise<void> {
   await callUntilSuccess(world, 'PATCH', `/v2/deployments/${id}`, imageChange(tag));
 }
 
-/** Fails unless what it awaits comes in time. */
+/** The result of `work`. @throws Error if it is not available within `ms` milliseconds */
 export async function inTime<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
+  const timer = setTimeout(() => reject(new Error(`${what}: no result within ${ms} ms`)), ms);
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -59,23 +60,24 @@ export async function inTime<T>(ms: number, what: string, work: Promise<T>): Pro
   }
 }
 
-/** A whole number from the environment, so that a run on another machine may ask for more. */
+/** A positive integer from an environment variable, with which a run can be enlarged. @throws Error if it is not one */
 export function numberFromEnvironment(name: string, fallback: number): number {
   const value = Number(process.env[name] ?? fallback);
   if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number above 0`);
   return value;
 }
 
-/** A deployment that is READY, has nothing under way, and bears the marks of another manager (O7). */
+/** A deployment that is READY, has no work in progress, and has the marks of another manager (O7). */
 export interface RunningDeployment {
   readonly id: string;
-  /** What the names of its objects begin with. */
+  /** Prefix of the names of its objects. */
   readonly app: string;
 }
 
-/** With every kind of object that a deployment of one's own has: an autoscaler, a disruption budget, a queue. */
+/** The resource_spec with which a deployment has every kind of object: an autoscaler, a disruption budget, a queue. */
 export const ALL_KINDS = { min_scale: 2, max_scale: 4, queue_cpu: 0.1 };
 
+/** Creates a deployment that is READY and idle. */
 export async function runningDeployment(
   world: FaultWorld,
   resource_spec: object = {},
@@ -88,26 +90,29 @@ export async function runningDeployment(
   return { id, app: appName(name, id) };
 }
 
+/** Changes a deployment, and retries until the API accepts the change. */
 export const change = (world: FaultWorld, id: string, what: object) =>
   callUntilSuccess(world, 'PATCH', `/v2/deployments/${id}`, what);
 
+/** The body of a PATCH that sets a fixed number of pods. */
 export const scaleOf = (pods: number) => ({
   source_config: { resource_spec: { min_scale: pods, max_scale: pods } },
 });
 
-/** As the API server has it now. @throws KubeError when it is not there */
+/** The object in the API server. @throws KubeError if it does not exist */
 export const live = (world: FaultWorld, resource: Resource, name: string): Promise<UntypedObject> =>
   world.admin.get(resource, { namespace: world.namespace, name });
 
+/** A violation of a check of the plan itself. */
 export const broken = (message: string): Violation => ({ oracle: 'plan', message });
 
-/** One look at what a client is told: what was wanted last is there. */
-export async function isThere(world: FaultWorld, id: string): Promise<boolean> {
+/** Whether the API reports that the desired state is reached. Checks once. */
+export async function isUpToDate(world: FaultWorld, id: string): Promise<boolean> {
   const { status, body } = await world.call('GET', `/v2/deployments/${id}`);
   return status === 200 && isReady(body);
 }
 
-/** None, or that it took longer than it may. */
+/** Returns a violation if `check` does not return a true value within the time. */
 export async function within(
   seconds: number,
   what: string,
@@ -122,7 +127,7 @@ export async function within(
   }
 }
 
-/** The same when it has been so for this long without a break. @returns none, or what it was instead */
+/** Returns a violation if `check` returns false at any time during these seconds. */
 export async function stays(
   seconds: number,
   what: string,
@@ -130,16 +135,16 @@ export async function stays(
 ): Promise<Violation[]> {
   const until = Date.now() + seconds * 1000;
   while (Date.now() < until) {
-    if (!(await check())) return [broken(`${what} did not stay so`)];
+    if (!(await check())) return [broken(`${what} did not stay constant`)];
     await sleep(200);
   }
   return [];
 }
 
-/** The workload, and beside it a second deployment that no fault is about: it is made and READY before the end. */
-export function beside(workload: Workload): Workload {
+/** The workload, and then the creation of a second deployment, which no fault affects and which must become READY. */
+export function withSecondDeployment(workload: Workload): Workload {
   return {
-    name: `${workload.name}-beside`,
+    name: `${workload.name}-with-second-deployment`,
     prepare: workload.prepare,
     run: async (world, given) => {
       const now = await workload.run(world, given);
@@ -151,8 +156,9 @@ export function beside(workload: Workload): Workload {
   };
 }
 
+/** @throws Error if the workload has not created a deployment */
 export function idOf({ id }: Given): string {
-  if (id === undefined) throw new Error('failed to go on: the workload has made no deployment');
+  if (id === undefined) throw new Error('the workload has not created a deployment');
   return id;
 }
 
@@ -176,6 +182,7 @@ export async function untilGone(world: FaultWorld, id: string): Promise<void> {
   await waitFor(`${id} to be gone`, isGone, { timeoutMs: GONE_MS, intervalMs: 100 });
 }
 
+/** Deletes a deployment, and resolves when the API no longer has it. */
 export async function deleteUntilGone(world: FaultWorld, id: string): Promise<void> {
   await callUntilSuccess(world, 'DELETE', `/v2/deployments/${id}`);
   await untilGone(world, id);

@@ -28,9 +28,10 @@ export async function leaderOf(world: FaultWorld, role: FaultRole): Promise<stri
   return (await world.kubectl(...lease, '-o', 'jsonpath={.spec.holderIdentity}')).trim();
 }
 
-/** The name of a holder has its host, its process id and a random part. */
+/** Whether the process holds the lease. The holder's name contains host, process id and a random part. */
 export const isHeldBy = (holder: string, { pid }: RoleProcess) => holder.includes(`_${pid}_`);
 
+/** Resolves when the process holds the lease. @throws Error after `timeoutMs` */
 export function untilLeads(
   world: FaultWorld,
   leader: RoleProcess,
@@ -54,7 +55,7 @@ export interface PausedProcess {
   readonly paused: Promise<unknown>;
   /** Sends the held write, resumes the process and gives it time. Resolves with its writes since then. */
   resume(): Promise<readonly LateWrite[]>;
-  /** Outcome of the held write; undefined: it has not ended. */
+  /** Outcome of the held write. Undefined if it has not ended. */
   outcome(): HttpOutcome | undefined;
 }
 

@@ -8,7 +8,7 @@ import { inParallel } from './load-steps.ts';
 import { imageOf } from './steps.ts';
 
 const PREFIX = 'others-';
-const MADE_WITHIN_MS = 600_000;
+const CREATED_WITHIN_MS = 600_000;
 
 interface Running extends KubeObject {
   readonly spec: {
@@ -16,8 +16,8 @@ interface Running extends KubeObject {
   };
 }
 
-/** As what runs for a deployment of Berth's, with a name and labels of nobody's, and an image that fails. */
-function likeness({ spec }: Running, namespace: string, name: string): UntypedObject {
+/** A copy of a Deployment of Berth, with another name, foreign labels and a failing image. */
+function copyOf({ spec }: Running, namespace: string, name: string): UntypedObject {
   const labels = { 'faults.example/load': name };
   const [first, ...sidecars] = spec.template.spec.containers;
   const containers = [{ ...first, image: imageOf(failingImage(0)) }, ...sidecars];
@@ -31,8 +31,8 @@ function likeness({ spec }: Running, namespace: string, name: string): UntypedOb
 }
 
 /**
- * Makes so many, has them all fail, and removes them after `during`.
- * @param model the Deployment that they resemble
+ * Creates `count` Deployments, waits until all have failed, and removes them after `during`.
+ * @param model name of the Deployment whose spec they copy
  */
 export async function withUnmanagedDeployments<T>(
   world: FaultWorld,
@@ -44,25 +44,29 @@ export async function withUnmanagedDeployments<T>(
   const running = await admin.get<Running>(RESOURCES.Deployment, { namespace, name: model });
   const container = running.spec.template.spec.containers[0]?.name;
   const names = Array.from({ length: count }, (_, index) => `${PREFIX}${index}`);
-  await inParallel(names, (name) => admin.create(likeness(running, namespace, name)));
-  const soon = { timeoutMs: MADE_WITHIN_MS, intervalMs: 500 };
+  await inParallel(names, (name) => admin.create(copyOf(running, namespace, name)));
+  const soon = { timeoutMs: CREATED_WITHIN_MS, intervalMs: 500 };
   const load: FailingPods = {
     prefix: PREFIX,
-    failAnew: async (number) => {
+    failAgain: async (number) => {
       const containers = [{ name: container, image: imageOf(failingImage(number)) }];
       const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${names[number % count]}`;
-      // A merge patch would take what else a container says.
+      // A merge patch would remove the other fields of the container.
       await admin.request('PATCH', path, {
         contentType: 'application/strategic-merge-patch+json',
         body: { spec: { template: { spec: { containers } } } },
       });
     },
   };
-  await waitFor('those of others to fail', async () => (await failedPods(world, load)).length >= count, soon);
+  await waitFor(
+    'the unmanaged Deployments to fail',
+    async () => (await failedPods(world, load)).length >= count,
+    soon,
+  );
   const result = await during(load);
   await inParallel(names, (name) => admin.delete(RESOURCES.Deployment, { namespace, name }));
   await waitFor(
-    'those of others to be gone',
+    'the pods of the unmanaged Deployments to be deleted',
     async () => {
       const { items } = await admin.list(RESOURCES.Pod, { namespace });
       return !items.some(({ metadata }) => metadata.name.startsWith(PREFIX));

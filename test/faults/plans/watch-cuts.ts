@@ -1,4 +1,4 @@
-/** Every watch is cut at its first event, in five ways. */
+/** Each watch is cut at its first event, in five ways. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
@@ -12,7 +12,7 @@ import {
   change,
   idOf,
   imageChange,
-  isThere,
+  isUpToDate,
   prepared,
   runningDeployment,
   within,
@@ -20,22 +20,22 @@ import {
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['watch/cut/gone-event']);
 const ENDED_WITHIN_S = 30;
-const HEALED_WITHIN_S = 30;
+const RECOVERED_WITHIN_S = 30;
 
 const CUTS = {
-  end: 'its last: the watch ends in order',
-  'mid-line': 'cut in the middle of its line, once, where the watch ends',
-  reset: 'its last: the watch is reset',
-  'gone-event': 'its last: the watch ends with 410 as an event',
-  'gone-status': 'its last: the watch ends in order, and opening it again is answered 410, once',
+  end: 'the last one: the watch ends without an error',
+  'mid-line': 'cut in the middle of its line, once, and the watch ends there',
+  reset: 'the last one: the watch is reset',
+  'gone-event': 'the last one: the watch ends with 410 as an event',
+  'gone-status': 'the last one: the watch ends without an error, and the next watch gets 410, once',
 } as const;
 type Cut = keyof typeof CUTS;
 
-/** Of what one client watches: the same for the watch that comes after it. */
+/** Client and path of a watch. They are equal for a watch and its successor. */
 export const watchName = ({ client, path }: KubernetesRequest) =>
   `${client} ${new URL(path, 'https://kubernetes').pathname}`;
 
-/** Watches of all these names are open, and were asked for after that moment. */
+/** Whether watches with all these names are open that were requested at or after `after`. */
 export function areOpenAgain(world: FaultWorld, names: readonly string[], after: number): boolean {
   const open = new Set(
     world.kubernetes
@@ -46,7 +46,7 @@ export function areOpenAgain(world: FaultWorld, names: readonly string[], after:
   return names.every((name) => open.has(name));
 }
 
-/** Kinds of which the change of an image changes no object. */
+/** Kinds without an event when the image changes. */
 const UNCHANGED = [
   RESOURCES.StatefulSet,
   RESOURCES.Service,
@@ -57,13 +57,13 @@ const UNCHANGED = [
   RESOURCES.PersistentVolumeClaim,
 ];
 
-/** An event of each kind that is watched and that the change has none of. */
+/** Causes an event for each kind that the change of the image does not affect. */
 async function touchOthers(world: FaultWorld): Promise<void> {
   const { admin, namespace } = world;
   const kinds = UNCHANGED.map(({ plural }) => plural).join(',');
   const ours = `${LABELS.managedBy}=${MANAGED_BY}`;
   await world.kubectl('annotate', kinds, '--selector', ours, '--overwrite', 'faults.example/touched=yes');
-  // Nothing here is reached from outside: one of nobody comes, with our label, and goes.
+  // No deployment here has a route, so an Ingress with our label is created and deleted.
   const { group, version, kind } = RESOURCES.Ingress;
   const apiVersion = `${group}/${version}`;
   const metadata = { name: 'touched', namespace, labels: { [LABELS.managedBy]: MANAGED_BY } };
@@ -84,22 +84,22 @@ const changed: Workload = {
 };
 
 interface Cutting {
-  /** What is watched when it begins. */
+  /** Names of the watches that were open at the start. */
   readonly names: readonly string[];
-  /** Of these, what no watch of has met its fault yet. */
+  /** The names of those that have not met the fault yet. */
   readonly left: () => string[];
-  /** What is cut from now on stays as it is. */
+  /** Removes the rules. */
   readonly stop: () => void;
 }
 
 function cutEach(world: FaultWorld, how: Cut): Cutting {
   const names = world.kubernetes.openWatches().map(watchName);
   const ended = new Set<string>();
-  const refused = new Set<string>();
+  const rejected = new Set<string>();
   const isGone = how === 'gone-status';
   const rules = [
     world.kubernetes.add({
-      // An event that is cut in its middle comes again: cut each time, it would never arrive.
+      // The server sends an event again if it was cut in its middle. If it were cut each time, it would never arrive.
       match: (request) => request.verb === 'watch' && (how !== 'mid-line' || !ended.has(watchName(request))),
       fault: {
         kind: 'cut-watch',
@@ -113,8 +113,8 @@ function cutEach(world: FaultWorld, how: Cut): Cutting {
     rules.push(
       world.kubernetes.add({
         match: (request) => {
-          if (request.verb !== 'watch' || refused.has(watchName(request))) return false;
-          refused.add(watchName(request));
+          if (request.verb !== 'watch' || rejected.has(watchName(request))) return false;
+          rejected.add(watchName(request));
           return true;
         },
         fault: { kind: 'answer', status: 410 },
@@ -122,7 +122,7 @@ function cutEach(world: FaultWorld, how: Cut): Cutting {
     );
   return {
     names,
-    left: () => names.filter((name) => !ended.has(name) || (isGone && !refused.has(name))),
+    left: () => names.filter((name) => !ended.has(name) || (isGone && !rejected.has(name))),
     stop: () => {
       for (const rule of rules) rule.remove();
     },
@@ -133,7 +133,7 @@ function cutPlan(how: Cut): FaultPlan {
   return {
     name: `watch/cut/${how}`,
     inSubset: IN_SUBSET.has(`watch/cut/${how}`),
-    says: `update: the first event on each watch of operator and listener, is ${CUTS[how]}. Correct within ${HEALED_WITHIN_S} s.`,
+    says: `update: the first event on each watch of operator and listener is ${CUTS[how]}. Correct within ${RECOVERED_WITHIN_S} s.`,
     like: changed,
     run: async (world): Promise<Violation[]> => {
       const given = await prepared(world, changed);
@@ -144,11 +144,11 @@ function cutPlan(how: Cut): FaultPlan {
       const left = cutting.left();
       cutting.stop();
       if (cutting.names.length === 0) return [broken('no watch was open')];
-      if (left.length > 0) return [broken(`not ended as they should: ${left.join(', ')}`)];
+      if (left.length > 0) return [broken(`not ended as expected: ${left.join(', ')}`)];
       return within(
-        HEALED_WITHIN_S,
-        'the change to be there, and each watch',
-        async () => areOpenAgain(world, cutting.names, begun) && (await isThere(world, idOf(now))),
+        RECOVERED_WITHIN_S,
+        'the change to be applied, and each watch to be open',
+        async () => areOpenAgain(world, cutting.names, begun) && (await isUpToDate(world, idOf(now))),
       );
     },
   };

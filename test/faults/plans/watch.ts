@@ -5,26 +5,26 @@ import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { listCutPlans } from './list-cuts.ts';
 import { lostEventPlans } from './lost-events.ts';
-import { broken, change, imageChange, isThere, runningDeployment, within } from './steps.ts';
+import { broken, change, imageChange, isUpToDate, runningDeployment, within } from './steps.ts';
 import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
 
-const HEALED_WITHIN_S = 30;
-/** A stream that says nothing on a connection that works counts as dead after 90 s: the server may be silent for 60 s. */
+const RECOVERED_WITHIN_S = 30;
+/** A stream without data on a working connection counts as dead after 90 s, because the server may be silent for 60 s. */
 const SILENCE_NOTICED_WITHIN_S = 90;
 
 const isWatch = ({ verb }: KubernetesRequest) => verb === 'watch';
 
 /**
- * Each of these kinds was told as not to be watched, from this line of the log on; or the role has given up its
- * leadership, and all of its watches with it.
+ * Whether the role has logged, since this log line, that the watch of each kind failed. Or it has given up its leadership,
+ * and closed all watches.
  */
 function hasNoticed(role: RoleProcess, from: number, kinds: readonly string[]): boolean {
   const lines = role.log().slice(from);
   if (lines.some(({ msg }) => msg === 'no longer leading')) return true;
-  const told = new Set(
+  const failed = new Set(
     lines.filter(({ msg }) => String(msg).startsWith('list or watch failed')).map(({ kind }) => kind),
   );
-  return kinds.every((kind) => told.has(kind));
+  return kinds.every((kind) => failed.has(kind));
 }
 
 const kindOf = ({ resource }: KubernetesRequest) =>
@@ -33,7 +33,7 @@ const kindOf = ({ resource }: KubernetesRequest) =>
 function silentConnection(role: FaultRole): FaultPlan {
   return {
     name: `watch/blackhole/${role}`,
-    says: `No byte passes between the ${role} and the API server, and no connection ends: each watch notices it within ${HEALED_WITHIN_S} s, and is correct ${HEALED_WITHIN_S} s after the end of the fault.`,
+    says: `No byte passes between the ${role} and the API server, and no connection ends: each watch notices it within ${RECOVERED_WITHIN_S} s, and is correct ${RECOVERED_WITHIN_S} s after the end of the fault.`,
     run: async (world): Promise<Violation[]> => {
       const { id } = await runningDeployment(world);
       const watches = world.kubernetes.openWatches(role);
@@ -41,25 +41,25 @@ function silentConnection(role: FaultRole): FaultPlan {
       world.kubernetes.blackhole(role);
       await change(world, id, imageChange('2.0.0'));
       const noticed = await within(
-        HEALED_WITHIN_S,
+        RECOVERED_WITHIN_S,
         `the ${role} to notice that its watches are dead`,
         async () => hasNoticed(world.process(role), from, watches.map(kindOf)),
       );
       const opened = Date.now();
       world.kubernetes.open(role);
       const late = await within(
-        HEALED_WITHIN_S,
-        'the change to be there, and each watch',
-        async () => areOpenAgain(world, watches.map(watchName), opened) && (await isThere(world, id)),
+        RECOVERED_WITHIN_S,
+        'the change to be applied, and each watch to be open',
+        async () => areOpenAgain(world, watches.map(watchName), opened) && (await isUpToDate(world, id)),
       );
       return watches.length === 0 ? [broken('no watch was open')] : [...noticed, ...late];
     },
   };
 }
 
-/** Streams that are open stay so, and nothing comes by them any more. */
+/** Open streams stay open, but deliver nothing more. */
 function silentStreams(role: FaultRole): FaultPlan {
-  const seconds = SILENCE_NOTICED_WITHIN_S + HEALED_WITHIN_S;
+  const seconds = SILENCE_NOTICED_WITHIN_S + RECOVERED_WITHIN_S;
   return {
     name: `watch/silent-streams/${role}`,
     says: `Every open watch of the ${role} delivers nothing, not even bookmarks, on a connection that works: correct within ${seconds} s.`,
@@ -80,8 +80,8 @@ function silentStreams(role: FaultRole): FaultPlan {
       await change(world, id, imageChange('2.0.0'));
       const late = await within(
         seconds,
-        'the change to be there, and each watch that speaks',
-        async () => areOpenAgain(world, silent, from) && (await isThere(world, id)),
+        'the change to be applied, and each watch to be open again',
+        async () => areOpenAgain(world, silent, from) && (await isUpToDate(world, id)),
       );
       return silenced.taken() === 0 ? [broken('no watch was open')] : late;
     },

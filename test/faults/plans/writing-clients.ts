@@ -5,18 +5,18 @@ import type { FaultWorld } from '../world.ts';
 import { imageChange, imageOf } from './steps.ts';
 
 const PAUSE_MS = 150;
-const AGAIN_MS = 60_000;
+const PROGRESS_MS = 60_000;
 
-/** One client, one deployment: a change after another, each with an image of its own, none of them repeated. */
+/** One client of one deployment. It sends one change after another, each with another image, and does not repeat any. */
 export class Writer {
   readonly #world: FaultWorld;
   readonly #id: string;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
-  /** Images in the order in which they were sent. */
+  /** Images of acknowledged changes, in the order in which they were sent. */
   readonly acknowledged: string[] = [];
   readonly unknown: string[] = [];
-  /** Answers that are neither a success nor the documented 503. */
+  /** Responses that are neither a success nor the documented 503. */
   readonly wrong: string[] = [];
 
   constructor(world: FaultWorld, id: string, prefix: string) {
@@ -42,7 +42,7 @@ export class Writer {
       }
       if (!isUnavailable(status, body)) this.wrong.push(`${tag}: ${status} ${JSON.stringify(body)}`);
     } catch {
-      // Not answered at all: as unknown as a 503.
+      // Without a response, it is unknown whether the change was made, as after a 503.
     }
     this.unknown.push(imageOf(tag));
   }
@@ -50,8 +50,8 @@ export class Writer {
   /** Resolves when `more` further changes were acknowledged. */
   async progress(more: number): Promise<void> {
     const wanted = this.acknowledged.length + more;
-    await waitFor('changes to be taken', async () => this.acknowledged.length >= wanted, {
-      timeoutMs: AGAIN_MS,
+    await waitFor('changes to be acknowledged', async () => this.acknowledged.length >= wanted, {
+      timeoutMs: PROGRESS_MS,
     });
   }
 
@@ -60,7 +60,7 @@ export class Writer {
     await this.#running;
   }
 
-  /** What was lost, and what is there by half. */
+  /** Acknowledged changes that were lost, changes that are incomplete, and wrong responses. One line each. */
   async problems(): Promise<string[]> {
     const revisions = await this.#world.sql<RevisionRow>(REVISIONS, [this.#id]);
     const [deployment] = await this.#world.sql<DeploymentRow>(DEPLOYMENT, [this.#id]);
@@ -68,22 +68,22 @@ export class Writer {
     const order = this.acknowledged.map((image) => images.indexOf(image));
     const sent = new Set([...this.acknowledged, ...this.unknown]);
     return [
-      ...this.wrong.map((answer) => `answered otherwise: ${answer}`),
+      ...this.wrong.map((answer) => `unexpected response: ${answer}`),
       ...this.acknowledged.filter((image) => !images.includes(image)).map((image) => `${image} was lost`),
       ...(order.every((place, index) => index === 0 || place > (order[index - 1] ?? 0))
         ? []
-        : ['the order of the revisions is not that of the answers']),
-      ...images.slice(1).flatMap((image) => (sent.has(image) ? [] : [`nobody has sent ${image}`])),
-      ...(new Set(images).size === images.length ? [] : ['one change made two revisions']),
+        : ['the order of the revisions is not that of the responses']),
+      ...images.slice(1).flatMap((image) => (sent.has(image) ? [] : [`${image} was never sent`])),
+      ...(new Set(images).size === images.length ? [] : ['one change created two revisions']),
       ...revisions
-        .filter(({ told }) => told !== 1)
-        .map(({ number, told }) => `revision ${number} has ${told} events of its change`),
+        .filter(({ events }) => events !== 1)
+        .map(({ number, events }) => `revision ${number} has ${events} events of its change`),
       ...(deployment?.generation === revisions.length
         ? []
         : [`${revisions.length} revisions, generation ${deployment?.generation}`]),
       ...(deployment?.image === images.at(-1) && deployment?.latest === revisions.at(-1)?.id
         ? []
-        : [`wanted is ${deployment?.image}, the last revision is of ${images.at(-1)}`]),
+        : [`the desired image is ${deployment?.image}, but the last revision has ${images.at(-1)}`]),
     ];
   }
 }
@@ -92,7 +92,7 @@ interface RevisionRow {
   id: string;
   number: number;
   image: string;
-  told: number;
+  events: number;
 }
 interface DeploymentRow {
   generation: number;
@@ -102,13 +102,13 @@ interface DeploymentRow {
 
 const REVISIONS = `
 SELECT id, number, source_revision_config->>'image_uri' AS image, (SELECT count(*)::int FROM events e
-  WHERE e.revision_id = r.id AND e.actor_kind = 'api_key') AS told
+  WHERE e.revision_id = r.id AND e.actor_kind = 'api_key') AS events
 FROM revisions r WHERE deployment_id = $1 ORDER BY number`;
 const DEPLOYMENT = `
 SELECT generation::int, source_revision_config->>'image_uri' AS image, latest_revision_id AS latest
 FROM deployments WHERE id = $1`;
 
-/** 503 as the document describes it: a sentence, nothing of what is behind. */
+/** Whether it is the documented 503: a `detail` and no internals. */
 export function isUnavailable(status: number, body: unknown): boolean {
   const { detail, ...more } = (body ?? {}) as { detail?: unknown };
   return status === 503 && typeof detail === 'string' && Object.keys(more).length === 0;

@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --import` before a role: at each SIGUSR2 it collects its garbage and writes how many bytes live after
- * that, to the file FAULTS_LIVE_HEAP with its process id behind it. What was not collected yet hides what is kept.
+ * Loaded by `node --import` before a role. At each SIGUSR2, the process collects its garbage and writes the number of live
+ * bytes to the file FAULTS_LIVE_HEAP with the process id as suffix. Garbage would hide a leak.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -12,11 +12,11 @@ const file = `${process.env['FAULTS_LIVE_HEAP'] ?? ''}${process.pid}`;
 
 process.on('SIGUSR2', () => {
   collect();
-  // What waited for the end of an object is let go by the second collection.
+  // The second collection removes objects that waited for a finalizer.
   setImmediate(() => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
-    // There with its text, or not at all.
+    // Renamed, so that a reader never sees an incomplete file.
     writeFileSync(`${file}.new`, String(heapUsed + external));
     renameSync(`${file}.new`, file);
   });

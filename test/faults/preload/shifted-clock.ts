@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --import` before a role: its wall clock goes wrong by FAULTS_CLOCK_SHIFT_MS. Only Date is another; the
- * monotonic clock, and with it timers, go on as they do.
+ * Loaded by `node --import` before a role. Shifts the wall clock by FAULTS_CLOCK_SHIFT_MS milliseconds. Only `Date` changes.
+ * Timers use the monotonic clock, which stays correct.
  */
 const shift = Number(process.env['FAULTS_CLOCK_SHIFT_MS'] ?? 0);
 const RightDate = Date;

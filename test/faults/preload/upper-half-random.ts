@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --import` before a role: chance never gives less than the half, so that a pause with full jitter lasts
- * for half of its bound at least, and each try that comes at once was made without one.
+ * Loaded by `node --import` before a role. Random numbers are never below one half, so a pause with full jitter lasts at
+ * least half of its maximum. An immediate retry therefore had no pause.
  */
 const { random } = Math;
 Math.random = () => 0.5 + random() / 2;

@@ -1,16 +1,16 @@
-/** The port of one client at a proxy, where its bytes can be stopped and its connections cut. */
+/** The port of one client at a proxy. The proxy can stop its bytes and cut its connections. */
 import net, { type AddressInfo } from 'node:net';
 import { setImmediate as nextRound } from 'node:timers/promises';
 
 type State = 'open' | 'blackhole' | 'cut';
 
-/** A connection of the client, as the servers behind the port see it. */
+/** A connection of the client, as the server behind the port sees it. */
 export interface ClientConnection {
-  /** From 1, in the order of their coming to this port. */
+  /** Number of the connection at this port, from 1. */
   readonly number: number;
-  /** Fires when the client has closed it, was killed, or was cut. */
+  /** Fires when the client has closed the connection, the client was killed, or the connection was cut. */
   readonly gone: AbortSignal;
-  /** The client sees its connection reset. */
+  /** Resets the connection to the client. */
   reset(): void;
 }
 
@@ -18,14 +18,14 @@ class Pair implements ClientConnection {
   readonly number: number;
   readonly #gone = new AbortController();
   readonly #client: net.Socket;
-  /** To the server behind; none for a connection that came in a blackhole. */
+  /** Connection to the server behind the port. Undefined for a connection that was opened during a blackhole. */
   #inner: net.Socket | undefined;
 
   constructor(number: number, client: net.Socket) {
     this.number = number;
     this.#client = client;
     client.setNoDelay(true);
-    // A reset is an error too; what is to be done is done on `close`.
+    // A reset is reported as an error too. The cleanup is done on `close`.
     client.on('error', () => undefined);
     client.once('end', () => this.#gone.abort());
     client.once('close', () => {
@@ -55,7 +55,7 @@ class Pair implements ClientConnection {
     inner.pipe(this.#client);
   }
 
-  /** Not a byte passes any more, not even the end. */
+  /** Stops all bytes in both directions, including the end of the stream. */
   silence(): void {
     const inner = this.#inner;
     if (inner === undefined) return;
@@ -66,14 +66,14 @@ class Pair implements ClientConnection {
   reset(): void {
     this.#gone.abort();
     const client = this.#client;
-    // While its end is being sent a reset is refused (EINVAL), and a socket that has tried it never closes.
+    // A reset during the final write fails with EINVAL, and then the socket would never close.
     const isEnding = client.writableEnded && !client.writableFinished && client.writableLength === 0;
     if (isEnding) client.once('finish', () => client.resetAndDestroy());
     else client.resetAndDestroy();
   }
 }
 
-/** Takes the connections of one client, and leads each to a port of this machine. */
+/** Accepts the connections of one client, and forwards each to a local port. */
 export class ClientPort {
   readonly #pairs = new Set<Pair>();
   readonly #server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) =>
@@ -96,16 +96,18 @@ export class ClientPort {
     return portOf(this.#server);
   }
 
-  /** The connection that a server behind knows by its remote port; known once it has sent something. */
+  /** The connection with this local port towards the server. It is known once the client has sent something. */
   connectionFrom(innerPort: number | undefined): ClientConnection | undefined {
     if (innerPort === undefined) return undefined;
     return [...this.#pairs].find((pair) => pair.innerPort === innerPort);
   }
 
+  /** Number of open connections. */
   get connections(): number {
     return [...this.#pairs].filter(({ isOpen }) => isOpen).length;
   }
 
+  /** Changes the state. Ending a blackhole resets the connections, because bytes may be lost. */
   set(state: State): void {
     const before = this.#state;
     this.#state = state;
@@ -131,14 +133,14 @@ export class ClientPort {
 /** The ports of all clients of one proxy. */
 export class ClientPorts {
   readonly #ports = new Map<string, ClientPort>();
-  /** Also of clients that come later. */
+  /** Also the initial state of ports that are added later. */
   #state: State = 'open';
 
   get(client: string): ClientPort | undefined {
     return this.#ports.get(client);
   }
 
-  /** Opens the port of a client, leading to `server`, which begins to listen. */
+  /** Starts `server`, and opens a port for a client that forwards to it. */
   async add(client: string, server: net.Server): Promise<ClientPort> {
     await listen(server);
     const port = new ClientPort(portOf(server), this.#state);
@@ -147,6 +149,7 @@ export class ClientPorts {
     return port;
   }
 
+  /** Changes the state of one client, or of all. @throws Error if the client has no port */
   set(state: State, client?: string): void {
     if (client === undefined) this.#state = state;
     for (const port of this.#of(client)) port.set(state);
@@ -163,12 +166,12 @@ export class ClientPorts {
   #of(client?: string): ClientPort[] {
     if (client === undefined) return [...this.#ports.values()];
     const port = this.#ports.get(client);
-    if (port === undefined) throw new Error(`failed to find the client ${client}: it has no port here`);
+    if (port === undefined) throw new Error(`client ${client} has no port at this proxy`);
     return [port];
   }
 }
 
-/** What each server has accepted and not closed. */
+/** The open connections of each server. */
 const accepted = new WeakMap<net.Server, Set<net.Socket>>();
 
 /** Resolves when the server listens, on a free port of the loopback interface. */
@@ -185,13 +188,14 @@ export function listen(server: net.Server): Promise<void> {
   });
 }
 
+/** The port on which the server listens. */
 export function portOf(server: net.Server): number {
   return (server.address() as AddressInfo).port;
 }
 
 /**
- * Ends its connections; resolves when it has none any more. By itself a session of HTTP/2 that had something to write
- * when its client went away never ends.
+ * Closes a server and all its connections, and resolves when none is left. Without this, an HTTP/2 session with unsent data
+ * whose client has gone would never end.
  */
 export function close(server: net.Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -199,10 +203,10 @@ export function close(server: net.Server): Promise<void> {
   return closed;
 }
 
-/** A connection that has ended by now is known to have after fewer rounds of the event loop than these. */
+/** Number of event loop iterations after which the end of a connection is certainly known. */
 const ROUNDS = 10;
 
-/** After it, `gone` is exact as of its call: also of a client that was killed a moment before. */
+/** After this, `gone` also reflects a client that was killed just before the call. */
 export async function untilEndsAreKnown(): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) await nextRound();
 }

@@ -6,13 +6,13 @@ import https from 'node:https';
 import { type ClientConnection, untilEndsAreKnown } from './client-port.ts';
 import type { HttpOutcome, HttpRequest } from './http-traffic.ts';
 
-/** A server behind a proxy, on connections of the proxy's own. */
+/** The server behind a proxy, and the connections to it. */
 export interface Upstream {
   readonly server: URL;
   readonly agent: http.Agent;
 }
 
-/** Of a connection, not of a request; and what the forwarding client sets itself. */
+/** Headers that belong to one connection, or that the forwarding client sets itself. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'connection',
   'host',
@@ -22,7 +22,7 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'te',
   'transfer-encoding',
   'upgrade',
-  // So that answers come as they are, and can be read.
+  // Without compression, the proxy can read the responses.
   'accept-encoding',
 ]);
 
@@ -33,10 +33,11 @@ export interface ExchangeParts<R> {
   readonly body: Buffer;
   readonly connection: ClientConnection;
   readonly upstream: Upstream;
-  /** Called once, with what is kept up to date: when the client has its answer, never gets one, or at `noteNow`. */
+  /** Called once with the record, which is updated later: when the exchange ends, or at `noteNow`. */
   readonly note: (record: R & HttpOutcome) => void;
 }
 
+/** One request, its response and its record. */
 export class HttpExchange<R extends HttpRequest> {
   readonly request: R;
   readonly #parts: ExchangeParts<R>;
@@ -53,21 +54,21 @@ export class HttpExchange<R extends HttpRequest> {
     if (parts.connection.gone.aborted || parts.incoming.aborted) this.#onGone();
   }
 
-  /** Fires when nobody waits for the answer any more, which is also so once it was given. */
+  /** Fires when the client no longer waits: it has the complete response, or its stream has ended. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Whether the client still waits: exact even when its process was killed a moment ago. */
+  /** Whether the client still waits. Also correct if its process was killed just before. */
   async isAwaited(): Promise<boolean> {
     await untilEndsAreKnown();
     return !this.gone.aborted;
   }
 
   /**
-   * Asks the server.
-   * @param carriedOut true: also when the client goes away meanwhile; false: that cancels the request
-   * @throws Error when the server cannot be reached or breaks off
+   * Sends the request to the server.
+   * @param carriedOut whether the request continues if the client disconnects meanwhile; otherwise it is cancelled
+   * @throws Error if the server cannot be reached or ends the connection
    */
   forward(carriedOut: boolean): Promise<IncomingMessage> {
     const { upstream, incoming, body } = this.#parts;
@@ -90,14 +91,14 @@ export class HttpExchange<R extends HttpRequest> {
       request.on('error', reject);
       request.once('response', (answer) => {
         this.#record.upstreamStatus = answer.statusCode ?? 0;
-        // Whoever reads it sees that it broke off; nobody may be reading just then.
+        // A reader gets the error from the stream. This handler is for the time without a reader.
         answer.on('error', () => undefined);
         resolve(answer);
       });
     });
   }
 
-  /** Status and headers of the answer; the body follows in `write`. */
+  /** Sends status and headers. The body follows in `write`. */
   head(status: number, headers: OutgoingHttpHeaders): void {
     if (this.gone.aborted) return;
     this.#record.status = status;
@@ -105,44 +106,44 @@ export class HttpExchange<R extends HttpRequest> {
     this.#parts.response.flushHeaders();
   }
 
-  /** Resolves when there is room for more. @throws when the client is gone */
+  /** Writes a part of the body, and resolves when there is room for more. @throws Error if the client has disconnected */
   async write(chunk: Buffer | string): Promise<void> {
     this.gone.throwIfAborted();
     if (!this.#parts.response.write(chunk)) await once(this.#parts.response, 'drain', { signal: this.gone });
   }
 
-  /** The answer is complete. */
+  /** Ends the response. */
   finish(): void {
     this.#end();
     if (!this.gone.aborted) this.#parts.response.end();
   }
 
-  /** The whole answer at once. */
+  /** Sends a complete response. */
   answer(status: number, headers: OutgoingHttpHeaders, body: string): void {
     this.head(status, { 'content-length': Buffer.byteLength(body), ...headers });
     if (!this.gone.aborted) this.#parts.response.write(body);
     this.finish();
   }
 
-  /** Passes the server's answer on as it comes. */
+  /** Streams the response of the server to the client. */
   async deliver(answer: IncomingMessage): Promise<void> {
     this.head(answer.statusCode ?? 0, answer.headers);
     for await (const chunk of answer) await this.write(chunk as Buffer);
     this.finish();
   }
 
-  /** Whether the client was told all of the answer: resolves when that is with its connection, or never will be. */
+  /** Whether the complete response was sent to the client. Resolves when this is certain. */
   async isDelivered(): Promise<boolean> {
     const { response } = this.#parts;
     if (this.#record.status === 0 || !response.writableEnded) return false;
     if (!response.writableFinished && !this.gone.aborted)
       await once(response, 'finish', { signal: this.gone }).catch(() => undefined);
-    // It was handed to the port of the client, which passes it on within some rounds.
+    // The port of the client forwards the bytes within a few iterations of the event loop.
     await untilEndsAreKnown();
     return response.writableFinished;
   }
 
-  /** The client's stream is reset, over HTTP/1.1 its connection. */
+  /** Resets the stream of the client. With HTTP/1.1, resets its connection. */
   reset(): void {
     this.#end();
     const { stream } = this.#parts.incoming as { stream?: http2.ServerHttp2Stream };
@@ -150,7 +151,7 @@ export class HttpExchange<R extends HttpRequest> {
     else this.#parts.connection.reset();
   }
 
-  /** On record from now on: a stream without an end. */
+  /** Records a stream that has no end, such as a watch. */
   noteNow(): void {
     if (this.#noted) return;
     this.#noted = true;
@@ -158,7 +159,7 @@ export class HttpExchange<R extends HttpRequest> {
   }
 
   readonly #onGone = () => {
-    // The connection outlives its exchanges.
+    // The connection outlives the exchange, so its listener is removed.
     this.#parts.connection.gone.removeEventListener('abort', this.#onGone);
     this.#gone.abort();
     this.#end();

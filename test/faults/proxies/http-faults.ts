@@ -6,14 +6,15 @@ import type { HttpExchange } from './http-exchange.ts';
 import type { HttpFault, HttpRequest } from './http-traffic.ts';
 import { callRule } from './rules.ts';
 
+/** What differs between the proxies. */
 export interface Serving {
-  /** The body of an `answer` that names none. */
+  /** The default body of the fault `answer`. */
   errorBody(status: number): unknown;
-  /** Gives the server's answer to the client; default: as it comes. */
+  /** Delivers the response of the server to the client. Default: streams it unchanged. */
   deliver?(answer: IncomingMessage): Promise<void>;
 }
 
-/** Brings an exchange to its end, as its fault says; without one, by asking the server. */
+/** Completes an exchange: applies its fault, or forwards the request if it has no fault. */
 export async function serve<R extends HttpRequest>(
   exchange: HttpExchange<R>,
   fault: HttpFault<R> | undefined,
@@ -51,13 +52,13 @@ export async function serve<R extends HttpRequest>(
       try {
         return await deliver(addAbortSignal(exchange.gone, answer));
       } finally {
-        await tellPassedOn(exchange, fault);
+        await reportDelivery(exchange, fault);
       }
     }
   }
 }
 
-async function tellPassedOn<R extends HttpRequest>(
+async function reportDelivery<R extends HttpRequest>(
   exchange: HttpExchange<R>,
   { passedOn }: Extract<HttpFault<R>, { kind: 'after' }>,
 ): Promise<void> {
@@ -66,7 +67,7 @@ async function tellPassedOn<R extends HttpRequest>(
   callRule(() => passedOn(isDelivered));
 }
 
-/** To the end: then the server is done with it. A stream without an end (a watch) is left at its head. */
+/** Reads the response to its end, so that the server has completed the request. An endless stream (a watch) is closed immediately. */
 async function consume(answer: IncomingMessage, { path }: HttpRequest): Promise<void> {
   if (/[?&](watch|follow)=(true|1)/.test(path)) answer.destroy();
   else for await (const _ of answer);

@@ -14,6 +14,7 @@ interface Client {
   upstream: Upstream;
 }
 
+/** Common parts of the proxies in front of API server and hub. */
 export abstract class HttpProxy<R extends HttpRequest, F> {
   readonly #ports = new ClientPorts();
   readonly #rules = new RuleBook<R, F>();
@@ -22,13 +23,13 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
   #exchanges: (R & HttpOutcome)[] = [];
   #seq = 0;
 
-  /** The server that a client speaks to: plain, or with TLS. */
+  /** Creates the server for the connections of a client, plain or with TLS. */
   protected abstract createServer(handler: Handler): Server;
 
-  /** What a request is, beyond HTTP. */
+  /** Adds what the request means to the server behind the proxy. */
   protected abstract describe(request: HttpRequest, headers: IncomingMessage['headers']): R;
 
-  /** Brings an exchange to its end, as the rule says that has taken it. */
+  /** Completes an exchange. @param rule the rule that applies to it */
   protected abstract serve(exchange: HttpExchange<R>, rule: RuleInForce<R, F> | undefined): Promise<void>;
 
   add(rule: Rule<R, F>): RuleInForce<R, F> {
@@ -55,9 +56,9 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
     return [...this.#agents].flatMap(({ sockets }) => Object.values(sockets)).flat().length;
   }
 
-  /** The port for this client, opened at the first time. Its requests go to `upstream` from now on. */
+  /** The port of this client, which the first call opens. New requests go to `upstream`. */
   protected async portFor(client: string, upstream: Upstream): Promise<number> {
-    // What was sent before goes on where it went.
+    // Earlier requests keep their previous upstream.
     this.#agents.add(upstream.agent);
     let known = this.#clients.get(client);
     if (known === undefined) {
@@ -86,7 +87,7 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
     return this.#rules.takeFailures();
   }
 
-  /** @throws AggregateError with what rules have thrown */
+  /** @throws AggregateError with the errors of rules that were not taken */
   async stop(): Promise<void> {
     await this.#ports.stop();
     for (const agent of this.#agents) agent.destroy();
@@ -94,10 +95,10 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
     this.#rules.assertPlayed();
   }
 
-  /** By itself a session of HTTP/2 that had something to write when its client went away would stay for ever. */
+  /** Closes an HTTP/2 session together with its client. A session with unsent data would never end by itself. */
   #endWithClient(client: string, socket: Socket): void {
     const connection = this.#ports.get(client)?.connectionFrom(socket.remotePort);
-    // What the client sent last is read before.
+    // The last bytes of the client are read first.
     const end = () => void untilEndsAreKnown().then(() => socket.destroy());
     connection?.gone.addEventListener('abort', end, { once: true });
   }
@@ -107,7 +108,7 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
     const at = Date.now();
     const connection = this.#ports.get(client)?.connectionFrom(incoming.socket.remotePort);
     const upstream = this.#clients.get(client)?.upstream;
-    // A client that goes away breaks its streams; the exchange hears of that by itself.
+    // A client that disconnects breaks its streams. The exchange notices this by itself.
     for (const stream of [incoming, response]) stream.on('error', () => undefined);
     const body = await readWhole(incoming);
     if (body === undefined || connection === undefined || upstream === undefined) return;
@@ -125,7 +126,7 @@ export abstract class HttpProxy<R extends HttpRequest, F> {
   }
 }
 
-/** Undefined when the client broke off. */
+/** The body. Undefined if the client has disconnected. */
 async function readWhole(incoming: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {

@@ -2,50 +2,50 @@
 
 /** One request as it reached a proxy. */
 export interface HttpRequest {
-  /** In the order of arrival at this proxy, from 1. */
+  /** Number in the order of arrival at this proxy, from 1. */
   readonly seq: number;
-  /** Which listening port it came in by: each role that is told apart has one. */
+  /** Name of the client, derived from the port: each client has its own port. */
   readonly client: string;
   readonly method: string;
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The body of a write, parsed; undefined where there is none or it is no JSON. */
+  /** The parsed JSON body. Undefined if there is no body, or it is not JSON. */
   readonly body: unknown;
 }
 
 /** What happened to a request. */
 export interface HttpOutcome {
-  /** What the client was told: 0 if it never was. */
+  /** The status that the client got. 0 if it got no response. */
   readonly status: number;
-  /** What the server answered: 0 if it was never asked. */
+  /** The status of the server's response. 0 if the request was not forwarded. */
   readonly upstreamStatus: number;
   readonly endedAt: number;
 }
 
-/** What happens to a request that a rule takes; one that no rule takes is forwarded as it is. */
+/** What happens to a request to which a rule applies. Other requests are forwarded unchanged. */
 export type HttpFault<R> =
-  /** Forwarded after so long. */
+  /** Forwarded after this time. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answered by the proxy, never forwarded; the body defaults to an error of that status. */
+  /** Answered by the proxy and not forwarded. By default, the body is an error with this status. */
   | {
       readonly kind: 'answer';
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: unknown;
     }
-  /** Never forwarded: the stream is reset. The client is not told whether it was processed. */
+  /** Not forwarded: the stream is reset. The client does not know whether the request was processed. */
   | { readonly kind: 'refuse' }
-  /** Forwarded, and its answer thrown away: the stream is reset. `run` is told how the server has answered. */
+  /** Forwarded, but the response is discarded and the stream is reset. `run` gets the status of the response. */
   | { readonly kind: 'lose'; readonly run?: (request: R, status: number) => void }
   /** Neither forwarded nor answered, until the client gives up or the proxy stops. */
   | { readonly kind: 'hold' }
-  /** Before it is forwarded, `run` is awaited; then it is forwarded, unless its client is gone. */
+  /** Forwarded after `run` has resolved, unless the client has disconnected. */
   | { readonly kind: 'before'; readonly run: (request: R) => Promise<void> }
   /**
-   * Forwarded; when the server has answered, `run` is awaited before the answer goes back. Then `passedOn` is told whether
-   * all of it has gone to the client.
+   * Forwarded. The response is delivered after `run` has resolved. Then `passedOn` is called with whether the complete response
+   * was sent to the client.
    */
   | {
       readonly kind: 'after';

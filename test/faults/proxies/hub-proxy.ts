@@ -7,7 +7,7 @@ import { HttpProxy } from './http-proxy.ts';
 import type { HttpRequest } from './http-traffic.ts';
 import type { HubFault, HubProxy } from './hub-traffic.ts';
 
-/** The hub ends idle connections after 72 s: sooner than it, lest a request meets the end. */
+/** Shorter than the idle timeout of the hub (72 s), so that no request uses a connection that the hub is closing. */
 const IDLE_MS = 30_000;
 
 class FaultyHub extends HttpProxy<HttpRequest, HubFault> implements HubProxy {
@@ -19,7 +19,7 @@ class FaultyHub extends HttpProxy<HttpRequest, HubFault> implements HubProxy {
   }
 
   protected override createServer(handler: http.RequestListener): http.Server {
-    // Idle connections are ended by the clients alone.
+    // Only the clients close idle connections.
     const server = http.createServer({ keepAliveTimeout: 0 }, handler);
     server.on('clientError', (_error, socket) => socket.destroy());
     return server;

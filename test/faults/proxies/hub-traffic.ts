@@ -7,30 +7,30 @@ export type HubFault = HttpFault<HttpRequest>;
 export interface HubRule {
   readonly match: (request: HttpRequest) => boolean;
   readonly fault: HubFault;
-  /** How many requests it takes at most; default: every one until it is removed. */
+  /** Maximum number of requests to which it applies. Default: unlimited, until it is removed. */
   readonly times?: number;
 }
 
 export type HubExchange = HttpRequest & HttpOutcome;
 
-/** Speaks HTTP/1.1 in the clear with its clients. */
+/** Uses HTTP/1.1 without TLS. */
 export interface HubProxy {
-  /** Opens a port for a client; returns the URL that leads by it to the hub at `url`. */
+  /** Opens a port for a client. Returns a URL that reaches the hub at `url` through this port. */
   urlFor(client: string, url: string): Promise<string>;
-  /** The newest rule is asked first. */
+  /** Adds a rule. The newest rule is checked first. */
   add(rule: HubRule): ActiveRule;
-  /** As of the proxy before the API server. */
+  /** The following three are as in `KubernetesProxy`. */
   blackhole(client?: string): void;
   cut(client?: string): void;
   open(client?: string): void;
-  /** Every finished exchange since the start, or since `clear`. */
+  /** All finished exchanges since the start or the last `clear`. */
   exchanges(client?: string): readonly HubExchange[];
   clear(): void;
   connections(client?: string): number;
-  /** Requests that are under way to the server now, open watches among them. */
+  /** Number of requests to the server in progress, including open watches. */
   upstreamRequests(): number;
-  /** What functions of rules have thrown since it was last asked for. */
+  /** Errors that functions of rules have thrown since the last call. */
   takeFailures(): readonly Error[];
-  /** @throws AggregateError with what functions of rules have thrown meanwhile, and nobody has taken */
+  /** @throws AggregateError with the errors of rules that were not taken */
   stop(): Promise<void>;
 }

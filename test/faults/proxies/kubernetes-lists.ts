@@ -7,26 +7,27 @@ export interface RecordedList {
   readonly body: string;
 }
 
-/** What says where a LIST is read from, and not what is asked for. */
-const NOT_ASKED_FOR = ['resourceVersion', 'resourceVersionMatch', 'timeoutSeconds', 'timeout'];
+/** Query parameters that do not change which objects are requested. */
+const IGNORED_PARAMETERS = ['resourceVersion', 'resourceVersionMatch', 'timeoutSeconds', 'timeout'];
 
-/** The same for two LISTs that ask for the same. */
+/** A key that is equal for two LISTs of the same objects. */
 function keyOf({ path }: KubernetesRequest): string {
   const { pathname, searchParams } = new URL(path, 'https://kubernetes');
-  for (const name of NOT_ASKED_FOR) searchParams.delete(name);
+  for (const name of IGNORED_PARAMETERS) searchParams.delete(name);
   searchParams.sort();
   return `${pathname}?${searchParams}`;
 }
 
-/** The first answer to each LIST, since it was asked to look. */
+/** The first response to each LIST of a resource, since `start`. */
 export class ListRecords {
   readonly #resources = new Map<string, Map<string, RecordedList>>();
 
-  /** What was recorded of this resource before is forgotten. */
+  /** Starts recording, and forgets earlier records of this resource. */
   start(resource: string): void {
     this.#resources.set(resource, new Map());
   }
 
+  /** Whether the response to this request should be recorded. */
   isWanted(request: KubernetesRequest): boolean {
     const records = this.#resources.get(request.resource);
     return request.verb === 'list' && records !== undefined && !records.has(keyOf(request));

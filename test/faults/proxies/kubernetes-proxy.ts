@@ -26,13 +26,13 @@ import { RuleFailure, type RuleInForce } from './rules.ts';
 type Rule = RuleInForce<KubernetesRequest, KubernetesFault>;
 type Exchange = HttpExchange<KubernetesRequest>;
 
-/** As many streams on a connection as the API server allows. */
+/** The API server allows the same number of streams per connection. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 100, initialWindowSize: 1024 * 1024 };
 const MAX_SESSION_MEMORY_MB = 256;
-/** The last line of a list that is streamed, and how long it may be. */
+/** The bookmark that ends a streamed list, and the maximum length of its line. */
 const END_OF_LIST = /"type":"BOOKMARK"[^\n]*"k8s\.io\/initial-events-end":"true"[^\n]*\n$/;
 const LAST_BOOKMARK = 4096;
-/** The API server ends idle connections after 90 s: sooner than it, lest a request meets the end. */
+/** Shorter than the idle timeout of the API server (90 s), so that no request uses a connection that it is closing. */
 const IDLE_MS = 30_000;
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -112,7 +112,7 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
     this.#lists.start(resource);
   }
 
-  /** HTTP/2 and HTTP/1.1 by ALPN, as kube-apiserver. */
+  /** Supports HTTP/2 and HTTP/1.1 by ALPN, like kube-apiserver. */
   protected override createServer(handler: http.RequestListener): Server {
     const server = http2.createSecureServer({
       ...this.#certificate,
@@ -120,9 +120,9 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
       settings: SETTINGS,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
-    // Requests of HTTP/2 have the surface of those of HTTP/1.1.
+    // The compatibility API gives HTTP/2 requests the interface of HTTP/1.1 requests.
     server.on('request', handler as unknown as (request: http2.Http2ServerRequest) => void);
-    // Clients are killed, and their connections cut.
+    // Errors are expected, because clients are killed and connections are cut.
     for (const event of ['tlsClientError', 'sessionError', 'clientError']) server.on(event, () => undefined);
     return server;
   }
@@ -170,7 +170,7 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
     let end = '';
     for await (const chunk of answer) {
       chunks.push(chunk as Buffer);
-      // A stream goes on for as long as somebody listens.
+      // The stream itself does not end, so the proxy stops at the bookmark that ends the list.
       end = (end + (chunk as Buffer).toString('latin1')).slice(-LAST_BOOKMARK);
       if (end.endsWith('\n') && isStreamedList(exchange.request) && END_OF_LIST.test(end)) break;
     }
@@ -187,7 +187,7 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
   }
 }
 
-/** Protobuf, as Go clients ask for, passes as it is. */
+/** Protobuf, which Go clients request, is passed on unchanged. */
 function isJson({ headers }: http.IncomingMessage): boolean {
   return headers['content-type']?.startsWith('application/json') === true;
 }
@@ -198,7 +198,7 @@ interface Kubeconfig {
   users: { name: string; user: object }[];
 }
 
-/** The user of a kubeconfig, and its namespace. */
+/** User and namespace of the current context. */
 async function currentContext(kubeconfig: string): Promise<{ user?: object; namespace?: string }> {
   const content = parse(await readFile(kubeconfig, 'utf8')) as Kubeconfig;
   const context = content.contexts.find(({ name }) => name === content['current-context'])?.context;
@@ -206,7 +206,7 @@ async function currentContext(kubeconfig: string): Promise<{ user?: object; name
   return { user, namespace: context?.namespace };
 }
 
-/** The API server of a kubeconfig, with its client certificate; tokens are in the client's own headers. */
+/** The API server of a kubeconfig, with its client certificate. A client sends its token itself. */
 async function upstreamOf(kubeconfigPath: string): Promise<Upstream> {
   const access = await loadClusterAccess({ kubeconfigPath });
   const agent = new https.Agent({ keepAlive: true, timeout: IDLE_MS, ...(await access.tls()) });

@@ -2,12 +2,13 @@
 import type { HttpRequest } from './http-traffic.ts';
 import type { KubernetesRequest, KubernetesVerb } from './kubernetes-traffic.ts';
 
-/** Below `namespaces/NAME` these are subresources of the namespace itself, not plurals of what is in it. */
+/** After `namespaces/NAME`, these are subresources of the namespace, not resources in it. */
 const OF_NAMESPACES: readonly string[] = ['status', 'finalize'];
 
-/** A list that comes as a stream of events; what would follow them, Berth does not wait for. */
+/** The parameter of a list that is streamed as events. Berth ends the stream after the list. */
 const INITIAL_EVENTS = 'sendInitialEvents';
 
+/** Whether the request is a list that is streamed as events. */
 export const isStreamedList = ({ verb, path }: KubernetesRequest): boolean =>
   verb === 'list' && new URL(path, 'https://kubernetes').searchParams.has(INITIAL_EVENTS);
 
@@ -19,7 +20,7 @@ interface Place {
   readonly subresource: string;
 }
 
-/** Places of `/api/v1/…` and `/apis/GROUP/VERSION/…`; of any other path all is ''. */
+/** Parses `/api/v1/…` and `/apis/GROUP/VERSION/…`. For other paths, all members are ''. */
 function placeOf(pathname: string): Place {
   const [root, ...rest] = pathname.split('/').filter(Boolean).map(decodeURIComponent);
   const parts = root === 'api' ? rest.slice(1) : root === 'apis' ? rest.slice(2) : [];
@@ -46,7 +47,7 @@ function verbOf(method: string, contentType: string, query: URLSearchParams, pla
   }
 }
 
-/** As Go reads a boolean of a query. */
+/** Interprets a query parameter as a boolean, as the Go server does. */
 function isTrue(value: string | null): boolean {
   return value !== null && !['', '0', 'f', 'false'].includes(value.toLowerCase());
 }
@@ -56,7 +57,7 @@ function nameIn(body: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** @param contentType of the body, '' where it has none */
+/** @param contentType media type of the body; '' if the request has no such header */
 export function describeKubernetesRequest(request: HttpRequest, contentType: string): KubernetesRequest {
   const { pathname, searchParams } = new URL(request.path, 'https://kubernetes');
   const place = placeOf(pathname);

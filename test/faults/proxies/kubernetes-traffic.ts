@@ -15,14 +15,14 @@ export type KubernetesVerb =
 /** One request as it reached the proxy. */
 export interface KubernetesRequest extends HttpRequest {
   readonly verb: KubernetesVerb;
-  /** Plural, as in the path; a request that names no resource (discovery, health) has ''. */
+  /** Plural, as in the path. '' for a request without a resource (discovery, health). */
   readonly resource: string;
   readonly subresource: string;
-  /** '' for what is in none, a Namespace itself included. */
+  /** '' for cluster-scoped objects, including namespaces. */
   readonly namespace: string;
-  /** Of create: the name in the body, where that is JSON (kubectl writes protobuf). '' for collections. */
+  /** For create: the name in the body, if the body is JSON (kubectl sends protobuf). '' for collections. */
   readonly name: string;
-  /** The API server changes nothing. */
+  /** Whether the API server stores nothing. */
   readonly dryRun: boolean;
 }
 
@@ -37,72 +37,72 @@ export interface WatchEvent {
   } & Readonly<Record<string, unknown>>;
 }
 
-/** What happens to a request that a rule takes; one that no rule takes is forwarded as it is. */
+/** What happens to a request to which a rule applies. Other requests are forwarded unchanged. */
 export type KubernetesFault =
   | HttpFault<KubernetesRequest>
-  /** A LIST is answered with what it was at an earlier moment: the answer that `recordLists` has kept. */
+  /** Answers a LIST with the earlier response that `recordLists` has recorded. */
   | { readonly kind: 'stale-list' }
-  /** Events of a watch pass unless `drop` says so; told of each event that the API server sends. */
+  /** Drops the events of a watch for which `drop` returns true. `drop` gets every event of the API server. */
   | { readonly kind: 'filter-watch'; readonly drop: (event: WatchEvent) => boolean }
   /**
-   * After so many events, bookmarks not counted, the watch ends: in order, in the middle of the next event's line (and
-   * then in order), by a reset of its stream, or with 410 as an event.
+   * Ends the watch after this number of events, not counting bookmarks: without an error, in the middle of the next line, by a
+   * reset of the stream, or with 410 as an event.
    */
   | {
       readonly kind: 'cut-watch';
       readonly afterEvents: number;
       readonly how: 'end' | 'mid-line' | 'reset' | 'gone-event';
-      /** Told of each watch that it has ended: one that it took may go on for ever without an event. */
+      /** Called for each watch that was ended. A watch to which the rule applies may never have another event. */
       readonly onCut?: (request: KubernetesRequest) => void;
     };
 
 export interface KubernetesRule {
   readonly match: (request: KubernetesRequest) => boolean;
   readonly fault: KubernetesFault;
-  /** How many requests it takes at most; default: every one until it is removed. */
+  /** Maximum number of requests to which it applies. Default: unlimited, until it is removed. */
   readonly times?: number;
 }
 
-/** A rule in force. */
+/** A rule that was added to a proxy. */
 export interface ActiveRule {
-  /** How many requests it has taken. */
+  /** Number of requests to which it has been applied. */
   readonly taken: () => number;
-  /** Resolves when it has taken `count` requests. @throws Error after `timeoutMs` (default 60,000) */
+  /** Resolves when it has been applied to `count` requests. @throws Error after `timeoutMs` (default 60,000) */
   waitTaken(count?: number, timeoutMs?: number): Promise<void>;
   remove(): void;
 }
 
-/** The finished exchange, for counting and for oracles. */
+/** A request and its outcome, for counting and for oracles. */
 export type KubernetesExchange = KubernetesRequest & HttpOutcome;
 
-/** Ends TLS for its clients, speaks HTTP/2 and HTTP/1.1 with them, and passes on with the clients' own credentials. */
+/** Terminates TLS, supports HTTP/2 and HTTP/1.1, and forwards requests with the credentials of the client. */
 export interface KubernetesProxy {
   /**
-   * Opens a port for a client and writes a kubeconfig that leads by it to the API server of `kubeconfig`, with the
-   * credentials of `kubeconfig`. The same client keeps its port.
+   * Opens a port for a client, and writes a kubeconfig that reaches the API server of `kubeconfig` through this port, with the
+   * same credentials. A client keeps its port. Returns the path of the file.
    */
   kubeconfigFor(client: string, kubeconfig: string): Promise<string>;
-  /** The newest rule is asked first. One that filters or cuts watches takes those too that are open already. */
+  /** Adds a rule. The newest rule is checked first. Rules that filter or cut watches also apply to open watches. */
   add(rule: KubernetesRule): ActiveRule;
-  /** Of one client or all: no byte passes any more, connections stay, new ones are taken and stay silent. */
+  /** Stops all bytes of one client or of all. Connections stay open, and new ones are accepted but silent. */
   blackhole(client?: string): void;
-  /** Of one client or all: connections are reset, new ones refused. */
+  /** Resets all connections of one client or of all, and rejects new ones. */
   cut(client?: string): void;
-  /** Ends blackhole and cut. What was held up by a blackhole is lost: its connections are reset. */
+  /** Ends blackhole and cut. A blackhole has lost bytes, so its connections are reset. */
   open(client?: string): void;
-  /** From now on the first answer to each LIST of this resource is kept for `stale-list`. */
+  /** From now on, records the first response to each LIST of this resource for `stale-list`. */
   recordLists(resource: string): void;
-  /** Every exchange since the start, or since `clear`. Watches appear when they begin, with status as answered. */
+  /** All exchanges since the start or the last `clear`. A watch is recorded when it begins. */
   exchanges(client?: string): readonly KubernetesExchange[];
   clear(): void;
-  /** Open client connections now. */
+  /** Number of open client connections. */
   connections(client?: string): number;
-  /** Watches of one client or all that the API server has answered and nobody has ended. */
+  /** The open watches of one client or of all. */
   openWatches(client?: string): readonly KubernetesRequest[];
-  /** Requests that are under way to the server now, open watches among them. */
+  /** Number of requests to the server in progress, including open watches. */
   upstreamRequests(): number;
-  /** What functions of rules have thrown since it was last asked for. */
+  /** Errors that functions of rules have thrown since the last call. */
   takeFailures(): readonly Error[];
-  /** @throws AggregateError with what functions of rules have thrown meanwhile, and nobody has taken */
+  /** @throws AggregateError with the errors of rules that were not taken */
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A watch through the proxy, line by line, so that rules can drop events and end it. */
+/** Passes a watch on line by line, so that rules can drop its events and end it. */
 import type { IncomingMessage } from 'node:http';
 import { LineSplitter } from '../../../src/cluster/kube/transport/json-lines.ts';
 import type { HttpExchange } from './http-exchange.ts';
@@ -11,10 +11,10 @@ type CutWatch = Extract<WatchFault, { kind: 'cut-watch' }>;
 export const isWatchFault = (fault: KubernetesFault | undefined): fault is WatchFault =>
   fault?.kind === 'filter-watch' || fault?.kind === 'cut-watch';
 
-interface Looking {
+interface AttachedRule {
   readonly rule: RuleInForce<KubernetesRequest, KubernetesFault>;
   readonly fault: WatchFault;
-  /** Events passed since the rule took the watch, bookmarks not counted. */
+  /** Events that passed since the rule was attached, not counting bookmarks. */
   passed: number;
 }
 
@@ -34,7 +34,7 @@ const GONE_EVENT = `${JSON.stringify({
 export class OpenWatch {
   readonly #exchange: HttpExchange<KubernetesRequest>;
   readonly #answer: IncomingMessage;
-  #looking: Looking[] = [];
+  #attached: AttachedRule[] = [];
   #cut = false;
 
   constructor(exchange: HttpExchange<KubernetesRequest>, answer: IncomingMessage) {
@@ -46,15 +46,15 @@ export class OpenWatch {
     return this.#exchange.request;
   }
 
-  /** From now on this rule, which has taken the watch, looks at its events too. */
+  /** Applies the rule to the events of the watch from now on. */
   attach(rule: RuleInForce<KubernetesRequest, KubernetesFault>): void {
     if (!isWatchFault(rule.fault)) return;
-    const looking = { rule, fault: rule.fault, passed: 0 };
-    this.#looking = [looking, ...this.#looking];
-    if (isDue(looking)) this.#end(looking.fault);
+    const attached = { rule, fault: rule.fault, passed: 0 };
+    this.#attached = [attached, ...this.#attached];
+    if (isDue(attached)) this.#end(attached.fault);
   }
 
-  /** Passes events on until the API server, the client or a rule ends it. */
+  /** Passes events on until the API server, the client or a rule ends the watch. */
   async run(): Promise<void> {
     const lines: string[] = [];
     const splitter = new LineSplitter((line) => lines.push(line));
@@ -64,29 +64,29 @@ export class OpenWatch {
         for (const line of lines.splice(0)) if (!this.#cut) await this.#pass(line);
       }
     } catch (error) {
-      // Its own doing: the answer was destroyed.
+      // After a cut, the error comes from destroying the response.
       if (!this.#cut) throw error;
     }
     if (!this.#cut) this.#exchange.finish();
   }
 
   async #pass(line: string): Promise<void> {
-    this.#looking = this.#looking.filter(({ rule }) => !rule.removed);
-    if (this.#looking.length === 0) return this.#exchange.write(`${line}\n`);
+    this.#attached = this.#attached.filter(({ rule }) => !rule.removed);
+    if (this.#attached.length === 0) return this.#exchange.write(`${line}\n`);
     const event = JSON.parse(line) as WatchEvent;
-    for (const { fault } of this.#looking)
+    for (const { fault } of this.#attached)
       if (fault.kind === 'filter-watch' && callRule(() => fault.drop(event))) return;
     const counts = event.type !== 'BOOKMARK';
-    for (const looking of this.#looking)
-      if (counts && isMidLine(looking)) {
+    for (const attached of this.#attached)
+      if (counts && isMidLine(attached)) {
         await this.#exchange.write(line.slice(0, line.length / 2));
-        return this.#end(looking.fault);
+        return this.#end(attached.fault);
       }
     await this.#exchange.write(`${line}\n`);
     if (!counts) return;
-    for (const looking of this.#looking) {
-      looking.passed += 1;
-      if (isDue(looking)) return this.#end(looking.fault);
+    for (const attached of this.#attached) {
+      attached.passed += 1;
+      if (isDue(attached)) return this.#end(attached.fault);
     }
   }
 
@@ -96,7 +96,7 @@ export class OpenWatch {
     const { how, onCut } = fault as CutWatch;
     if (how === 'reset') this.#exchange.reset();
     else {
-      // Not waited for: nothing follows it.
+      // Not awaited, because nothing follows.
       if (how === 'gone-event') this.#exchange.write(GONE_EVENT).catch(() => undefined);
       this.#exchange.finish();
     }
@@ -105,12 +105,12 @@ export class OpenWatch {
   }
 }
 
-/** All events before the cut have passed, and it comes between two lines. */
-function isDue({ fault, passed }: Looking): boolean {
+/** Whether all events before the cut have passed, for a cut between two lines. */
+function isDue({ fault, passed }: AttachedRule): boolean {
   return fault.kind === 'cut-watch' && fault.how !== 'mid-line' && passed >= fault.afterEvents;
 }
 
-/** The event that comes now is the one that is cut through. */
-function isMidLine({ fault, passed }: Looking): boolean {
+/** Whether the next event is to be cut in its middle. */
+function isMidLine({ fault, passed }: AttachedRule): boolean {
   return fault.kind === 'cut-watch' && fault.how === 'mid-line' && passed >= fault.afterEvents;
 }

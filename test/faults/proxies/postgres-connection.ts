@@ -14,34 +14,34 @@ import {
 import type { SqlFault, SqlMessage } from './postgres-traffic.ts';
 import { callRule } from './rules.ts';
 
-/** What the proxy says to its connections. */
+/** The functions of the proxy that a connection uses. */
 export interface ConnectionHost {
-  /** Puts a statement on record, and says what is to happen to it. */
+  /** Records a statement, and returns the fault that applies to it. */
   faultOf(sql: string, connection: ClientConnection): { message: SqlMessage; fault: SqlFault | undefined };
-  /** Resolves when statements are held no longer. */
+  /** Resolves when held statements are released. */
   released(): Promise<void>;
-  /** Whether the notification that has come is thrown away; one that is counts as dropped. */
+  /** Whether the notification is to be dropped. Counts dropped notifications. */
   takesNotification(): boolean;
 }
 
-/** Answers that do not go back as they come. */
+/** A statement whose response is discarded or delayed. */
 interface Withheld {
-  /** Which ReadyForQuery of the connection ends them, from 1. */
+  /** Number of the ReadyForQuery of the connection that ends the response, from 1. */
   readonly ready: number;
   readonly message: SqlMessage;
   readonly fault: Extract<SqlFault, { kind: 'lose' | 'after' }>;
-  /** How it was answered so far. */
+  /** The command tag received so far. */
   answer: string;
 }
 
-/** The client has to speak before these are followed by more: CopyInResponse, CopyBothResponse. */
+/** Messages after which the client has to send data first: CopyInResponse, CopyBothResponse. */
 const ASKS_FOR_COPY = ['G', 'W'];
 const NOTIFICATION = 'A';
 const COMMAND_COMPLETE = 'C';
 const ERROR = 'E';
 const READY_FOR_QUERY = 'Z';
 
-/** The type of a message and its length stand before its text, a zero after it. */
+/** The command tag after one more message. In a message, its type and length precede the text, and a zero byte follows. */
 function answerAfter(before: string, type: string, bytes: Buffer): string {
   if (type === ERROR) return '';
   return type === COMMAND_COMPLETE ? bytes.toString('utf8', 5, bytes.length - 1) : before;
@@ -51,18 +51,18 @@ export class PostgresConnection {
   readonly #host: ConnectionHost;
   readonly #socket: Socket;
   readonly #upstream: Socket;
-  /** Known once the client has sent something. */
+  /** Undefined until the client has sent something. */
   readonly #connection: () => ClientConnection | undefined;
   readonly #statements = new Statements();
-  /** How many ReadyForQuery were asked for, and have come. */
-  #asked = 0;
+  /** How many ReadyForQuery messages are expected in total, and how many have arrived. */
+  #expected = 0;
   #ready = 0;
   #withheld: Withheld[] = [];
-  /** Answers of an `after`, until their ReadyForQuery. */
+  /** The response to a statement with the fault `after`, until its ReadyForQuery. */
   readonly #kept: Buffer[] = [];
-  /** To be written at once. */
+  /** Bytes to be written together. */
   readonly #buffered: Buffer[] = [];
-  /** To be told when what is buffered has gone to the client. */
+  /** Functions to call when the buffered bytes were sent to the client. */
   readonly #passing: ((isDelivered: boolean) => void)[] = [];
 
   constructor(
@@ -75,18 +75,18 @@ export class PostgresConnection {
     this.#connection = sockets.connection;
   }
 
-  /** Resolves when both ends are closed. @throws RuleFailure */
+  /** Forwards messages in both directions, and resolves when both ends are closed. @throws RuleFailure */
   async run(): Promise<void> {
     const closed = [this.#socket, this.#upstream].map(
       (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
     );
-    // A reset is an error too; the other end is told below.
+    // A reset is reported as an error too. The other end is closed below.
     for (const socket of [this.#socket, this.#upstream]) socket.on('error', () => undefined);
     const results = await Promise.allSettled([this.#forward(), this.#backward(), ...closed]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Ends both ends now. */
+  /** Closes both ends immediately. */
   destroy(): void {
     this.#socket.destroy();
     this.#upstream.destroy();
@@ -101,12 +101,12 @@ export class PostgresConnection {
       this.#reset();
       throw error;
     } finally {
-      // In order: PostgreSQL reads all that was sent before, as from a process that was killed.
+      // PostgreSQL reads all bytes that were sent before, as if the client process was killed.
       this.#upstream.end();
     }
   }
 
-  /** False: nothing more is forwarded. */
+  /** Forwards a message. False if no more messages may be forwarded. */
   async #take(message: PgMessage): Promise<boolean> {
     if (message.type === 'startup') {
       const code = startupCode(message.bytes);
@@ -119,12 +119,12 @@ export class PostgresConnection {
     const connection = this.#connection();
     if (connection === undefined) return false;
     if (sql !== undefined && !(await this.#play(sql, connection))) return false;
-    if (isAnsweredByReady(message)) this.#asked += 1;
+    if (isAnsweredByReady(message)) this.#expected += 1;
     await write(this.#upstream, message.bytes);
     return true;
   }
 
-  /** What its rule says is done with a statement before it is forwarded. False: it must not be. */
+  /** Applies the fault of a statement before it is forwarded. False if it must not be forwarded. */
   async #play(sql: string, connection: ClientConnection): Promise<boolean> {
     const { message, fault } = this.#host.faultOf(sql, connection);
     const { gone } = connection;
@@ -145,7 +145,7 @@ export class PostgresConnection {
         break;
       case 'lose':
       case 'after':
-        this.#withheld.push({ ready: this.#asked + 1, message, fault, answer: '' });
+        this.#withheld.push({ ready: this.#expected + 1, message, fault, answer: '' });
         return true;
     }
     await untilEndsAreKnown();
@@ -156,7 +156,7 @@ export class PostgresConnection {
     const reader = new MessageReader('server');
     try {
       for await (const chunk of chunksOf(this.#upstream)) {
-        for (const message of reader.push(chunk)) await this.#giveBack(message);
+        for (const message of reader.push(chunk)) await this.#return(message);
         await this.#flush();
       }
       this.#socket.end();
@@ -166,7 +166,7 @@ export class PostgresConnection {
     }
   }
 
-  async #giveBack({ type, bytes }: PgMessage): Promise<void> {
+  async #return({ type, bytes }: PgMessage): Promise<void> {
     if (type === NOTIFICATION && this.#host.takesNotification()) return;
     const isReady = type === READY_FOR_QUERY;
     if (isReady) this.#ready += 1;
@@ -176,13 +176,13 @@ export class PostgresConnection {
       this.#buffered.push(bytes);
       return;
     }
-    for (const asked of withheld) asked.answer = answerAfter(asked.answer, type, bytes);
+    for (const each of withheld) each.answer = answerAfter(each.answer, type, bytes);
     if (withheld.some(({ fault }) => fault.kind === 'lose')) {
       if (isReady) this.#lose(withheld);
       return;
     }
     this.#kept.push(bytes);
-    if (isReady) await this.#giveBackKept(withheld);
+    if (isReady) await this.#returnKept(withheld);
   }
 
   #lose(withheld: readonly Withheld[]): void {
@@ -190,7 +190,7 @@ export class PostgresConnection {
     this.#reset();
   }
 
-  async #giveBackKept(withheld: readonly Withheld[]): Promise<void> {
+  async #returnKept(withheld: readonly Withheld[]): Promise<void> {
     for (const { fault, message, answer } of withheld) {
       await callRule(() => fault.run?.(message, answer));
       if (fault.kind === 'after' && fault.passedOn !== undefined) this.#passing.push(fault.passedOn);
@@ -203,7 +203,7 @@ export class PostgresConnection {
     const bytes = Buffer.concat(this.#buffered.splice(0));
     if (bytes.length > 0) await write(this.#socket, bytes);
     if (this.#passing.length === 0) return;
-    // It was handed to the port of the client, which passes it on within some rounds.
+    // The port of the client forwards the bytes within a few iterations of the event loop.
     await untilEndsAreKnown();
     const isDelivered = this.#socket.writableLength === 0 && this.#connection()?.gone.aborted === false;
     for (const passedOn of this.#passing.splice(0)) callRule(() => passedOn(isDelivered));
@@ -215,7 +215,7 @@ export class PostgresConnection {
   }
 }
 
-/** Until it ends or breaks; both are the end of what it says. */
+/** The chunks of a socket until it ends or breaks. An error also ends the sequence. */
 async function* chunksOf(socket: Socket): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of socket) yield chunk as Buffer;
@@ -224,7 +224,7 @@ async function* chunksOf(socket: Socket): AsyncGenerator<Buffer> {
   }
 }
 
-/** Resolves when there is room for more; what the peer does not take any more is dropped. */
+/** Writes, and resolves when there is room for more. Bytes for a closed socket are dropped. */
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (!socket.writable || socket.write(bytes)) return;
   const closed = new AbortController();

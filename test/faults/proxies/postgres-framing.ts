@@ -1,34 +1,34 @@
 /** The parts of PostgreSQL's wire protocol, version 3, that a proxy reads. */
 
-/** One message. The first of a client have no type byte: `startup`. */
+/** One message. The first messages of a client have no type byte, and the type `startup`. */
 export interface PgMessage {
   readonly type: string;
-  /** As on the wire, whole. */
+  /** The complete message, including type and length. */
   readonly bytes: Buffer;
 }
 
-/** What a message without a type byte asks for. */
+/** Codes of messages without a type byte. */
 export const STARTUP_CODES = { cancel: 80877102, ssl: 80877103, gss: 80877104 } as const;
 
-/** After these a client has still to introduce itself. */
+/** After one of these messages, another startup message follows. */
 const ENCRYPTION: readonly number[] = [STARTUP_CODES.ssl, STARTUP_CODES.gss];
 
 const LENGTH_BYTES = 4;
 
-/** Cuts a byte stream into messages, wherever the chunks fall. */
+/** Splits a byte stream into messages, regardless of the boundaries of chunks. */
 export class MessageReader {
   #chunks: Buffer[] = [];
   #size = 0;
-  /** No message is whole before there are so many bytes. */
+  /** Number of bytes that the next complete message needs at least. */
   #needed = 0;
   #starting: boolean;
 
-  /** @param from `client`: it begins with messages that have no type byte */
+  /** @param from for `client`, the stream begins with messages without a type byte */
   constructor(from: 'client' | 'server') {
     this.#starting = from === 'client';
   }
 
-  /** The messages that are whole now. */
+  /** Adds a chunk, and returns the messages that are now complete. */
   push(chunk: Buffer): PgMessage[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
@@ -45,7 +45,7 @@ export class MessageReader {
     return messages;
   }
 
-  /** Of the message at the beginning; of its head while that is not whole. */
+  /** Length of the first message. Length of its header while the header is incomplete. */
   #lengthOf(bytes: Buffer): number {
     const before = this.#starting ? 0 : 1;
     const head = before + LENGTH_BYTES;
@@ -59,12 +59,12 @@ export class MessageReader {
   }
 }
 
-/** One of STARTUP_CODES, or the protocol's version. */
+/** The code of a startup message: one of STARTUP_CODES, or the protocol version. */
 export function startupCode(bytes: Buffer): number {
   return bytes.length < 2 * LENGTH_BYTES ? 0 : bytes.readInt32BE(LENGTH_BYTES);
 }
 
-/** The texts at the beginning of a message's body, each ended by a zero byte. */
+/** The first `count` zero-terminated texts from this offset. */
 function texts(bytes: Buffer, offset: number, count: number): string[] {
   const found: string[] = [];
   let start = offset;
@@ -78,12 +78,12 @@ function texts(bytes: Buffer, offset: number, count: number): string[] {
 
 const BODY = 1 + LENGTH_BYTES;
 
-/** Names of a connection's prepared statements and portals, so that an execution's text is known. */
+/** Prepared statements and portals of a connection, to find the SQL text of an execution. */
 export class Statements {
   readonly #statements = new Map<string, string>();
   readonly #portals = new Map<string, string>();
 
-  /** The SQL that this message of the client executes, on one line; undefined: it executes none. */
+  /** The SQL that this message executes, on one line. Undefined if it executes nothing. */
   executedBy({ type, bytes }: PgMessage): string | undefined {
     const [first = '', second = ''] = texts(bytes, BODY, 2);
     switch (type) {
@@ -110,7 +110,7 @@ function oneLine(sql: string): string {
   return sql.replace(/\s+/g, ' ').trim();
 }
 
-/** Each of these is answered, at last, by one ReadyForQuery: startup, Query, Sync, FunctionCall. */
+/** Whether the message is answered by one ReadyForQuery at the end: startup, Query, Sync, FunctionCall. */
 export function isAnsweredByReady({ type, bytes }: PgMessage): boolean {
   if (type === 'startup') return startupCode(bytes) >> 16 === 3;
   return type === 'Q' || type === 'S' || type === 'F';

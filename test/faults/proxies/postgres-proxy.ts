@@ -17,7 +17,7 @@ interface Client {
   readonly server: Server;
   readonly port: Promise<ClientPort>;
   target: { host: string; port: number };
-  /** Statements that are held wait for it. */
+  /** Resolves when held statements are released. */
   released: PromiseWithResolvers<void>;
 }
 
@@ -34,7 +34,7 @@ class FaultyPostgres implements PostgresProxy {
   async urlFor(client: string, url: string): Promise<string> {
     const through = new URL(url);
     const host = through.hostname.replace(/^\[|\]$/g, '');
-    if (host === '') throw new Error('failed to lead to PostgreSQL: its URL names no host');
+    if (host === '') throw new Error('failed to connect to PostgreSQL: the URL has no host');
     const target = { host, port: Number(through.port || DEFAULT_PORT) };
     let known = this.#clients.get(client);
     if (known === undefined) {
@@ -102,10 +102,10 @@ class FaultyPostgres implements PostgresProxy {
 
   async stop(): Promise<void> {
     await this.#ports.stop();
-    // Not their ends: a rule that was to let a statement go on, and never will, keeps those back.
+    // Destroyed, because a rule that still waits would keep the connections open.
     for (const connection of this.#connections) connection.destroy();
     await Promise.all([...this.#clients.values()].map(({ server }) => close(server)));
-    // What rules have thrown by now is known.
+    // Waits for errors of rules that ended with their connections.
     await untilEndsAreKnown();
     this.#rules.assertPlayed();
   }

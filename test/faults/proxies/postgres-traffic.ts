@@ -3,31 +3,32 @@ import type { ActiveRule } from './kubernetes-traffic.ts';
 
 /** One statement or transaction step as it reached the proxy. */
 export interface SqlMessage {
-  /** In the order of arrival at this proxy, from 1. */
+  /** Number in the order of arrival at this proxy, from 1. */
   readonly seq: number;
   readonly client: string;
-  /** Which connection of that client, from 1. */
+  /** Number of the connection of that client, from 1. */
   readonly connection: number;
-  /** Text of a simple Query or of the Parse that is executed; one line, blanks collapsed. */
+  /** SQL of the Query or of the executed Parse message, on one line with single blanks. */
   readonly sql: string;
   readonly at: number;
 }
 
+/** What happens to a statement to which a rule applies. Others are forwarded unchanged. */
 export type SqlFault =
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Connection cut before the message is forwarded. */
+  /** The connection is cut before the message is forwarded. */
   | { readonly kind: 'refuse' }
   /**
-   * Forwarded; connection cut before its answer (up to ReadyForQuery) goes back. `run` is told how PostgreSQL has answered:
-   * `COMMIT`, `UPDATE 1`; nothing where it has failed.
+   * Forwarded, but the connection is cut before the response. `run` gets the command tag, such as `COMMIT` or `UPDATE 1`, or an
+   * empty text after an error.
    */
   | { readonly kind: 'lose'; readonly run?: (message: SqlMessage, answer: string) => void }
-  /** Not forwarded until `open` or `stop`; the connection stays. */
+  /** Not forwarded until `open` or `stop`. The connection stays open. */
   | { readonly kind: 'hold' }
   | { readonly kind: 'before'; readonly run: (message: SqlMessage) => Promise<void> }
   /**
-   * When PostgreSQL has answered, `run` is awaited before the answer goes back. Then `passedOn` is told whether all of it
-   * has gone to the client.
+   * Forwarded. The response is delivered after `run` has resolved. Then `passedOn` is called with whether the complete response
+   * was sent to the client.
    */
   | {
       readonly kind: 'after';
@@ -43,25 +44,25 @@ export interface SqlRule {
 
 export interface PostgresProxy {
   /**
-   * Opens a port for a client; returns the URL that leads by it to the PostgreSQL at `url`: same user, password and
-   * database, in the clear. The same client keeps its port.
+   * Opens a port for a client. Returns a URL that reaches the PostgreSQL at `url` through this port, without TLS, with the same
+   * user, password and database. A client keeps its port.
    */
   urlFor(client: string, url: string): Promise<string>;
   add(rule: SqlRule): ActiveRule;
-  /** NotificationResponse messages are thrown away while this is on. */
+  /** Whether NotificationResponse messages are dropped. */
   dropNotifications(on: boolean): void;
-  /** How many were thrown away since that was last turned on. */
+  /** Number of notifications that were dropped since dropping was last turned on. */
   droppedNotifications(): number;
-  /** As of the proxy before the API server; `open` also lets go what is held. */
+  /** The following three are as in `KubernetesProxy`. `open` also releases held statements. */
   blackhole(client?: string): void;
   cut(client?: string): void;
   open(client?: string): void;
-  /** Every message since the start, or since `clear`. */
+  /** All messages since the start or the last `clear`. */
   messages(client?: string): readonly SqlMessage[];
   clear(): void;
   connections(client?: string): number;
-  /** What functions of rules have thrown since it was last asked for. */
+  /** Errors that functions of rules have thrown since the last call. */
   takeFailures(): readonly Error[];
-  /** @throws AggregateError with what functions of rules have thrown meanwhile, and nobody has taken */
+  /** @throws AggregateError with the errors of rules that were not taken */
   stop(): Promise<void>;
 }

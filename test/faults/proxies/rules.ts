@@ -1,7 +1,7 @@
 /** Selects the rule for a message, for every proxy. */
 import type { ActiveRule } from './kubernetes-traffic.ts';
 
-/** What is done with the messages that match; see the rules of each proxy. */
+/** Which messages a rule applies to, and what happens to them. The types of the proxies describe the faults. */
 export interface Rule<M, F> {
   readonly match: (message: M) => boolean;
   readonly fault: F;
@@ -10,14 +10,14 @@ export interface Rule<M, F> {
 
 const WAIT_MS = 60_000;
 
-/** What a rule was given to call has failed: the plan is wrong, not what it tests. */
+/** A function of a rule has thrown an error. This is an error of the plan, not of Berth. */
 export class RuleFailure extends Error {
   constructor(cause: unknown) {
-    super(`failed to play a rule: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`a rule failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 }
 
-/** Calls what a rule was given. @throws RuleFailure */
+/** Calls a function of a rule. @throws RuleFailure if it throws or rejects */
 export function callRule<T>(run: () => T): T {
   try {
     const result = run();
@@ -30,7 +30,7 @@ export function callRule<T>(run: () => T): T {
   }
 }
 
-/** A rule from `add` to `remove`. */
+/** A rule that was added to a proxy. It is active until `remove`. */
 export class RuleInForce<M, F> implements ActiveRule {
   readonly #rule: Rule<M, F>;
   readonly #waiting = new Set<() => void>();
@@ -49,12 +49,12 @@ export class RuleInForce<M, F> implements ActiveRule {
     return this.#removed;
   }
 
-  /** Whether it takes this message, which then counts. @throws RuleFailure */
+  /** Whether the rule applies to this message. If so, the message is counted. @throws RuleFailure */
   takes(message: M): boolean {
     const { match, times = Number.POSITIVE_INFINITY } = this.#rule;
     if (this.#removed || this.#taken >= times || !callRule(() => match(message))) return false;
     this.#taken += 1;
-    for (const look of this.#waiting) look();
+    for (const check of this.#waiting) check();
     return true;
   }
 
@@ -66,24 +66,24 @@ export class RuleInForce<M, F> implements ActiveRule {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
         clearTimeout(timer);
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         settle();
       };
-      const look = () => {
+      const check = () => {
         if (this.#taken >= count) finish(resolve);
       };
       const giveUp = () =>
         finish(() =>
           reject(
             new Error(
-              `failed to wait until a rule (${describe(this.#rule.fault)}) has taken ${count}: ` +
-                `it has taken ${this.#taken} within ${timeoutMs} ms`,
+              `a rule (${describe(this.#rule.fault)}) was not applied ${count} times: ` +
+                `it was applied ${this.#taken} times within ${timeoutMs} ms`,
             ),
           ),
         );
       const timer = setTimeout(giveUp, timeoutMs);
-      this.#waiting.add(look);
-      look();
+      this.#waiting.add(check);
+      check();
     });
   }
 
@@ -96,7 +96,7 @@ function describe(fault: unknown): string {
   return String((fault as { kind?: string }).kind);
 }
 
-/** The rules of one proxy; the newest is asked first. */
+/** The rules of one proxy. The newest rule is checked first. */
 export class RuleBook<M, F> {
   #rules: RuleInForce<M, F>[] = [];
   readonly #failures: RuleFailure[] = [];
@@ -107,22 +107,22 @@ export class RuleBook<M, F> {
     return added;
   }
 
-  /** The rule that takes this message, if one does. @throws RuleFailure */
+  /** The rule that applies to this message. Undefined if no rule applies. @throws RuleFailure */
   take(message: M): RuleInForce<M, F> | undefined {
     return this.#rules.find((rule) => rule.takes(message));
   }
 
-  /** Keeps a failure of a rule; others are the network's. */
+  /** Keeps the failure of a rule. Other errors come from the network and are ignored. */
   note(error: unknown): void {
     if (error instanceof RuleFailure) this.#failures.push(error);
   }
 
-  /** The failures kept, each told once: with one of them a plan has not met its fault. */
+  /** Returns each failure once. A plan with a failed rule may have run without its fault. */
   takeFailures(): RuleFailure[] {
     return this.#failures.splice(0);
   }
 
-  /** @throws AggregateError with the failures kept */
+  /** @throws AggregateError with the failures that were not taken */
   assertPlayed(): void {
     if (this.#failures.length === 0) return;
     const [first] = this.#failures;

@@ -44,7 +44,7 @@ export interface WalkEvent {
   readonly message: string | null;
 }
 
-/** Order of keys and of secrets means nothing. */
+/** Sorts keys, because their order has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
@@ -52,12 +52,12 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]));
 }
 
-/** Text that is the same for the same value. */
+/** A text that is equal for equal values. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
 
-/** The record of an answer: what is unset is left out. */
+/** The record in a response, without unset fields. */
 export function recordOf({
   source_config: config,
   source_revision_config: revision,
@@ -78,6 +78,7 @@ export function recordText({ spec, image, secrets, customUrl }: WalkRecord): str
 
 const path = (id: string) => `/v2/deployments/${id}`;
 
+/** The API returned another status than expected. */
 export class UnexpectedAnswer extends Error {}
 
 async function ok<T>(world: WalkWorld, at: string): Promise<T> {
@@ -94,7 +95,7 @@ export function getRevision(world: WalkWorld, id: string, revision: string): Pro
   return ok(world, `${path(id)}/revisions/${revision}`);
 }
 
-/** The newest ones first. */
+/** The last 20 revisions, newest first. */
 export async function getRevisions(world: WalkWorld, id: string): Promise<readonly WalkRevision[]> {
   return (await ok<{ resources: WalkRevision[] }>(world, `${path(id)}/revisions?limit=20`)).resources;
 }
@@ -103,7 +104,7 @@ export async function getEvents(world: WalkWorld, id: string): Promise<readonly 
   return (await ok<{ resources: WalkEvent[] }>(world, `${path(id)}/events?limit=100`)).resources;
 }
 
-/** @throws UnexpectedAnswer unless it was made */
+/** @throws UnexpectedAnswer unless the status is 201 */
 export async function createDeployment(
   world: WalkWorld,
   name: string,
@@ -126,7 +127,7 @@ export function patchDeployment(world: WalkWorld, id: string, body: PatchOfWalk)
   return world.call<unknown>('PATCH', path(id), body);
 }
 
-/** Of a revision of the deployment, or with none of its own: of the latest. */
+/** Posts to `how` (such as `rollback`) of this revision. Without a revision, creates a new revision of the same record. */
 export function repeatRevision(world: WalkWorld, id: string, how: string, revision?: string) {
   const at = revision === undefined ? `${path(id)}/revisions` : `${path(id)}/revisions/${revision}/${how}`;
   return world.call<unknown>('POST', at);

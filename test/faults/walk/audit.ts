@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** One request, as the API server's audit log tells of it. */
+/** Reads the audit log of the API server. One line describes one request. */
 export interface AuditLine {
   readonly verb: string;
   readonly requestURI: string;
@@ -12,28 +12,28 @@ export interface AuditLine {
 }
 
 /**
- * Answers that Berth's own way of writing reckons with: not there (any more), there already or changed meanwhile, a watch
- * that is too old, too much at once, not now, not in time.
+ * Statuses that Berth's code expects: the object does not exist, exists already or has changed meanwhile, a watch is too old,
+ * a rate limit, the server is unavailable or too slow.
  */
 const ORDINARY: ReadonlySet<number> = new Set([404, 409, 410, 429, 503, 504]);
 /**
- * An apply that it cannot type (a key of a list twice, a field that is none) the API server refuses with 500 and no
- * reason, as it answers when somebody went away, or etcd was late: only the message tells these apart.
+ * Messages of a 500 that are expected: a disconnected caller or a slow etcd. The API server also answers an apply that it
+ * cannot type (a duplicate key of a list, an unknown field) with 500 and no reason. Only the message distinguishes these.
  */
 const PASSING =
   /^(context canceled|context deadline exceeded|etcdserver: (leader changed|no leader|request timed out.*))$/;
 const BERTH = /:berth-(operator|listener)$/;
 
-/** A request of Berth that the API server refused: none of them is to be, also where another try or another way hides it. */
-export interface RefusedRequest {
-  /** Of the object; empty: of a list. */
+/** A request of Berth that the API server rejected. None may occur, even if a retry or another request succeeded. */
+export interface RejectedRequest {
+  /** Name of the object. Empty for a list. */
   readonly object: string;
   readonly message: string;
 }
 
 /**
- * What operator and listener have asked for, a line each; the log of a long walk is longer than a string may be.
- * @param from bytes that are passed over
+ * The requests of operator and listener, line by line, because the log of a long walk is too large for a string.
+ * @param from number of bytes to skip
  */
 export async function* berthRequests(auditLogPath: string, from = 0): AsyncGenerator<AuditLine> {
   const lines = createInterface({ input: createReadStream(auditLogPath, { start: from }) });
@@ -43,7 +43,7 @@ export async function* berthRequests(auditLogPath: string, from = 0): AsyncGener
   }
 }
 
-/** The first may begin in its middle, and the last be half written. */
+/** The first line may begin in its middle, and the last one may be incomplete. */
 function parsed(text: string): AuditLine | undefined {
   try {
     return JSON.parse(text) as AuditLine;
@@ -52,16 +52,16 @@ function parsed(text: string): AuditLine | undefined {
   }
 }
 
-/** Of a whole walk in one namespace; the same refusal is told once. */
-export async function refusedRequests(auditLogPath: string, namespace: string): Promise<RefusedRequest[]> {
-  const found = new Map<string, RefusedRequest>();
+/** The rejected requests of a walk in this namespace. Equal ones are reported once. */
+export async function rejectedRequests(auditLogPath: string, namespace: string): Promise<RejectedRequest[]> {
+  const found = new Map<string, RejectedRequest>();
   for await (const line of berthRequests(auditLogPath)) {
     const { verb, requestURI, user, objectRef, responseStatus } = line;
     const { code = 0, message = '' } = responseStatus ?? {};
     if (objectRef?.namespace !== namespace) continue;
     if (code < 400 || ORDINARY.has(code) || (code === 500 && PASSING.test(message))) continue;
-    const told = `${user.username} ${verb} ${requestURI}: ${code} ${message}`;
-    found.set(told, { object: objectRef.name ?? '', message: told });
+    const text = `${user.username} ${verb} ${requestURI}: ${code} ${message}`;
+    found.set(text, { object: objectRef.name ?? '', message: text });
   }
   return [...found.values()];
 }

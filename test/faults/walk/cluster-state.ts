@@ -39,7 +39,7 @@ export async function clusterState({ admin, namespace }: WalkWorld, id: string):
   return Object.fromEntries(lists) as unknown as ClusterState;
 }
 
-/** Nobody wants two of a kind to be the same in these. */
+/** Metadata that differs between two objects with the same content. */
 const MASKED_METADATA: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -59,13 +59,13 @@ const MASKED_KEYS: ReadonlySet<string> = new Set([
   'deployment.kubernetes.io/revision',
   'volume.kubernetes.io/selected-node',
 ]);
-/** Given by the cluster. */
+/** Fields that the cluster sets. */
 const MASKED_SPEC: ReadonlySet<string> = new Set(['clusterIP', 'clusterIPs', 'volumeName']);
-/** Counted by the hub. */
+/** Fields of a custom resource that the hub counts. */
 const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'recordGeneration', 'number']);
 
-/** A note in an annotation that holds JSON with hashes of what is masked. */
-function keptTemplate(text: string): unknown {
+/** The template of an annotation with JSON. Its other members are hashes of masked values. */
+function templateOf(text: string): unknown {
   const { template } = JSON.parse(text) as { template?: unknown };
   return { template };
 }
@@ -79,7 +79,7 @@ function strip(value: unknown, masked: ReadonlySet<string>): unknown {
       .map(([key, member]) => [
         key,
         key === ANNOTATIONS.podTemplate && typeof member === 'string'
-          ? strip(keptTemplate(member), masked)
+          ? strip(templateOf(member), masked)
           : strip(member, masked),
       ]),
   );
@@ -92,7 +92,7 @@ function stripMetadata(metadata: object): unknown {
 
 type Replacement = readonly [text: string, mask: string];
 
-/** What is a deployment's own: names, ids, hosts. The longest first: one may hold another. */
+/** Texts that are specific to a deployment, such as names, ids and hosts. The longest first, because one may contain another. */
 export function replacements(deployment: WalkDeployment, app: string): Replacement[] {
   const host = deployment.source_config.custom_url;
   const own: (readonly [string | null, string])[] = [
@@ -103,11 +103,11 @@ export function replacements(deployment: WalkDeployment, app: string): Replaceme
     [deployment.active_revision_id, '<revision>'],
     [host === null ? null : new URL(host).hostname, '<host>'],
   ];
-  const there = own.filter((entry): entry is Replacement => entry[0] !== null && entry[0] !== '');
-  return there.sort(([a], [b]) => b.length - a.length);
+  const known = own.filter((entry): entry is Replacement => entry[0] !== null && entry[0] !== '');
+  return known.sort(([a], [b]) => b.length - a.length);
 }
 
-/** Text in which two deployments of the same record are the same. */
+/** A text that is equal for two deployments with the same record. */
 export function maskText(text: string, masks: readonly Replacement[]): string {
   const masked = masks.reduce((all, [from, to]) => all.replaceAll(from, to), text);
   return masked
@@ -126,7 +126,7 @@ function isAutoscaled(state: ClusterState, name: string): boolean {
   return state.HorizontalPodAutoscaler.some(({ metadata }) => metadata.name === name);
 }
 
-/** How many pods run is the autoscaler's to say, within what it may. */
+/** Removes the number of pods that an autoscaler sets. */
 function withoutScaled(kind: WalkKind, object: UntypedObject, state: ClusterState): UntypedObject {
   if (kind !== 'Deployment' || !isAutoscaled(state, object.metadata.name)) return object;
   const { replicas: _, ...spec } = object['spec'] as Record<string, unknown>;
@@ -136,9 +136,8 @@ function withoutScaled(kind: WalkKind, object: UntypedObject, state: ClusterStat
 const COMPARED = KINDS.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
 /**
- * Each object by kind and masked name, as canonical JSON.
- * Left out: pods (Deployments say what they are), stored templates and environments of earlier revisions, the
- * certificates and the witness, which are told by number.
+ * Each object by kind and masked name, as canonical JSON. Excluded are pods (Deployments determine them), stored templates,
+ * the secret sentinel, and environments of earlier revisions, because their number may differ.
  */
 export function comparable(state: ClusterState, deployment: WalkDeployment): Map<string, string> {
   const [resource] = state.ManagedDeployment;
@@ -161,7 +160,7 @@ function isOldEnvironment(name: string, app: string, current: string | undefined
   return isEnvironment(name, app) && name !== current;
 }
 
-/** The pod templates of the app's components: masked, and as the pods carry their hash. */
+/** The pod templates of the components: masked, and their hashes in the labels of pods. */
 export function podTemplates(state: ClusterState, deployment: WalkDeployment) {
   const app = state.ManagedDeployment[0]?.metadata.name ?? '';
   const masks = replacements(deployment, app);

@@ -6,13 +6,13 @@ import { schemaLeaves, valueLeaves } from './spec-paths.ts';
 
 const LEAVES: ReadonlySet<string> = new Set(schemaLeaves(resourceSpecSchema));
 
-const DEEDS = ['set', 'changed', 'removed'] as const;
-type Deed = (typeof DEEDS)[number];
+const CHANGES = ['set', 'changed', 'removed'] as const;
+type Change = (typeof CHANGES)[number];
 
-/** null clears it in no PATCH: a volume does not shrink. */
+/** A PATCH with null does not clear these fields: a volume does not shrink. */
 const NEVER_REMOVED: ReadonlySet<string> = new Set(['db_storage_gi']);
 
-function deedOf(before: unknown, after: unknown): Deed | null {
+function changeOf(before: unknown, after: unknown): Change | null {
   if (canonical(before ?? null) === canonical(after ?? null)) return null;
   if (before == null) return 'set';
   return after == null ? 'removed' : 'changed';
@@ -20,22 +20,23 @@ function deedOf(before: unknown, after: unknown): Deed | null {
 
 const count = (tally: Map<string, number>, name: string) => tally.set(name, (tally.get(name) ?? 0) + 1);
 
-const told = (tally: ReadonlyMap<string, number>) =>
+const summary = (tally: ReadonlyMap<string, number>) =>
   [...tally]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, times]) => `${name} ${times}`)
     .join(', ');
 
+/** Counts what a walk has covered. */
 export class Coverage {
-  /** By kind, whether taken or refused. */
+  /** By kind of move, whether accepted or rejected. */
   readonly #moves = new Map<string, number>();
-  readonly #fields = new Map<Deed, Set<string>>(DEEDS.map((deed) => [deed, new Set()]));
-  /** Ends of the schema whose value was changed, and those that were only sent. */
+  readonly #fields = new Map<Change, Set<string>>(CHANGES.map((change) => [change, new Set()]));
+  /** Leaves of the schema whose value was changed, and leaves that were sent. */
   readonly #changed = new Set<string>();
   readonly #sent = new Set<string>();
   readonly #revised = new Map<string, number>();
 
-  /** A call was made. */
+  /** Counts a call. */
   sent({ move, call }: WalkStep): void {
     count(this.#moves, move);
     if (call.kind !== 'patch') return;
@@ -43,18 +44,18 @@ export class Coverage {
     for (const leaf of valueLeaves(spec, LEAVES).keys()) this.#sent.add(leaf);
   }
 
-  /** It was refused. */
-  refused({ call }: WalkStep): void {
+  /** Counts a rejected call. */
+  rejected({ call }: WalkStep): void {
     if (call.kind !== 'patch') return;
     for (const field of Object.keys(call.body.source_revision_config ?? {}))
-      count(this.#revised, `${field} refused`);
+      count(this.#revised, `${field} rejected`);
   }
 
-  /** It was taken. */
+  /** Counts an accepted call. */
   taken({ call }: WalkStep, before: WalkRecord, after: WalkRecord): void {
     for (const field of RESOURCE_SPEC_FIELDS) {
-      const deed = deedOf(before.spec[field], after.spec[field]);
-      if (deed !== null) this.#fields.get(deed)?.add(field);
+      const change = changeOf(before.spec[field], after.spec[field]);
+      if (change !== null) this.#fields.get(change)?.add(field);
     }
     const was = valueLeaves(before.spec, LEAVES);
     for (const [leaf, text] of valueLeaves(after.spec, LEAVES))
@@ -66,22 +67,23 @@ export class Coverage {
 
   /** Fields of resource_spec that were never set, changed or removed. */
   missing(): string[] {
-    return DEEDS.flatMap((deed) =>
+    return CHANGES.flatMap((change) =>
       RESOURCE_SPEC_FIELDS.filter(
         (field) =>
-          !(deed === 'removed' && NEVER_REMOVED.has(field)) && this.#fields.get(deed)?.has(field) !== true,
-      ).map((field) => `${field} was never ${deed}`),
+          !(change === 'removed' && NEVER_REMOVED.has(field)) &&
+          this.#fields.get(change)?.has(field) !== true,
+      ).map((field) => `${field} was never ${change}`),
     );
   }
 
-  /** Lines for people. */
+  /** The figures of the plan, one line each. */
   figures(): string[] {
-    const fields = DEEDS.map((deed) => `${this.#fields.get(deed)?.size ?? 0} ${deed}`).join(', ');
-    const refusedLeaves = [...this.#sent].filter((leaf) => LEAVES.has(leaf) && !this.#changed.has(leaf));
+    const fields = CHANGES.map((change) => `${this.#fields.get(change)?.size ?? 0} ${change}`).join(', ');
+    const rejectedLeaves = [...this.#sent].filter((leaf) => LEAVES.has(leaf) && !this.#changed.has(leaf));
     return [
-      `${this.#moves.size} kinds of moves: ${told(this.#moves)}`,
-      `of ${RESOURCE_SPEC_FIELDS.length} fields of resource_spec ${fields}; of its ${LEAVES.size} ends ${this.#changed.size} changed, ${refusedLeaves.length} sent and refused`,
-      `revisions: ${told(this.#revised)}`,
+      `${this.#moves.size} kinds of moves: ${summary(this.#moves)}`,
+      `of ${RESOURCE_SPEC_FIELDS.length} fields of resource_spec ${fields}; of its ${LEAVES.size} leaves ${this.#changed.size} changed, ${rejectedLeaves.length} sent and rejected`,
+      `revisions: ${summary(this.#revised)}`,
     ];
   }
 }

@@ -1,4 +1,4 @@
-/** Differences between two states, as lines for people. */
+/** Differences between two states, as readable lines. */
 
 const SHOWN = 40;
 const LENGTH = 300;
@@ -12,7 +12,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Paths at which two JSON values differ. */
+/** One line for each path at which two JSON values differ. */
 export function differences(walked: unknown, direct: unknown, path: string): string[] {
   if (JSON.stringify(walked) === JSON.stringify(direct)) return [];
   if (!isMap(walked) || !isMap(direct) || Array.isArray(walked) !== Array.isArray(direct)) {
@@ -22,7 +22,7 @@ export function differences(walked: unknown, direct: unknown, path: string): str
   return [...keys].flatMap((key) => differences(walked[key], direct[key], `${path}.${key}`));
 }
 
-/** @param except objects that only one of both may have */
+/** @param except names of objects that may exist in only one of the states */
 export function diffObjects(
   walked: ReadonlyMap<string, string>,
   direct: ReadonlyMap<string, string>,

@@ -13,7 +13,7 @@ import { settle, untilRight } from './settle.ts';
 import { differencesOf, type Reached } from './state-checks.ts';
 import type { WalkWorld } from './world.ts';
 
-/** The same record under a host of its own: no two deployments have one. */
+/** The same record with another host, because two deployments cannot have the same one. */
 function directRecord(record: WalkRecord): WalkRecord {
   if (record.customUrl === null) return record;
   return { ...record, customUrl: record.customUrl.replace('https://', 'https://direct-') };
@@ -24,7 +24,7 @@ async function reached(world: WalkWorld, id: string): Promise<Reached> {
   return { deployment, state };
 }
 
-/** Deletes a deployment; nothing of it may stay. */
+/** Deletes a deployment, and reports the objects that are left. */
 export async function removalIssues(world: WalkWorld, id: string, signal: AbortSignal): Promise<Issue[]> {
   const { status, body } = await deleteDeployment(world, id);
   if (status !== 204) return [{ message: `DELETE: ${status} ${JSON.stringify(body)}`, diff: [] }];
@@ -34,12 +34,12 @@ export async function removalIssues(world: WalkWorld, id: string, signal: AbortS
       objects.map(({ metadata }) => `${kind}/${metadata.name}`),
     );
   }, signal);
-  return left.length === 0 ? [] : [{ message: `deleted, ${id} leaves something behind`, diff: left }];
+  return left.length === 0 ? [] : [{ message: `objects of ${id} are left after its deletion`, diff: left }];
 }
 
 /**
- * Makes a deployment of the record that a walked one has, waits for it, compares and removes it.
- * @throws StuckError when it does not come up
+ * Creates a deployment with the record of the walked one, waits until it is ready, compares and deletes it.
+ * @throws StuckError if it does not become ready
  */
 export async function directIssues(
   world: WalkWorld,
@@ -54,7 +54,7 @@ export async function directIssues(
       async () => differencesOf(await reached(world, walked.id), await reached(world, id)),
       signal,
     );
-    const message = 'the state is not the one that is reached directly';
+    const message = 'the state differs from that of a fresh deployment';
     const leaves = await removalIssues(world, id, signal);
     return { differs: diff.length === 0 ? [] : [{ message, diff }], leaves };
   } catch (error) {

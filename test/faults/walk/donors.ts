@@ -8,14 +8,14 @@ import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-
 import type { Random } from './random.ts';
 import type { WalkWorld } from './world.ts';
 
-/** What the namespace of a walk holds beside Berth's own objects. */
+/** Objects in the namespace of a walk that do not belong to Berth. */
 export const SERVICE_ACCOUNTS = ['walk-a', 'walk-b', 'payments'] as const;
 export const CLAIMS = ['walk-a', 'walk-b', 'payments-uploads'] as const;
 
 const arbitrary = validResourceSpec();
 
-/** Numbers that are more than the simulated nodes, or this machine, hold. */
-const MOST_PODS = 3;
+/** Maximum sizes that the simulated nodes and this machine can hold. */
+const MAX_PODS = 3;
 const CPU = 16;
 const MEMORY = 65_536;
 
@@ -23,7 +23,7 @@ const LARGE_QUANTITY = /^(memory|ephemeral-storage)$/;
 
 function runnableMember(key: string, value: unknown, random: Random): unknown {
   if (key === 'claimName') return random.pick(CLAIMS);
-  // No simulated node has one.
+  // Simulated nodes have no GPUs.
   if (key === 'example.com/gpu') return '0';
   if (LARGE_QUANTITY.test(key) && typeof value === 'string' && /[GEe]/.test(value)) return '1Gi';
   return value;
@@ -31,14 +31,14 @@ function runnableMember(key: string, value: unknown, random: Random): unknown {
 
 function runnableSize(field: string, value: unknown): unknown {
   if (typeof value !== 'number') return value;
-  if (field.endsWith('_scale')) return Math.min(value, MOST_PODS);
+  if (field.endsWith('_scale')) return Math.min(value, MAX_PODS);
   if (/cpu/.test(field)) return Math.min(value, CPU);
   if (field.endsWith('_mb')) return Math.min(value, MEMORY);
   if (field === 'db_storage_gi') return Math.min(value, 20);
   return value;
 }
 
-/** The same spec, of sizes and references that exist. */
+/** The spec, limited to sizes and references that exist. */
 function runnable(spec: ResourceSpec, random: Random): ResourceSpec {
   const text = JSON.stringify(spec, (key, value) => runnableMember(key, value, random));
   const entries = Object.entries(JSON.parse(text) as ResourceSpec).map(([field, value]) => [
@@ -50,13 +50,13 @@ function runnable(spec: ResourceSpec, random: Random): ResourceSpec {
   return Object.fromEntries(entries) as ResourceSpec;
 }
 
-/** A valid spec with many fields. Which one follows from `random` alone. */
+/** A valid spec with many fields, determined by `random`. */
 export function donorSpec(random: Random): ResourceSpec {
   if (random.chance(0.3)) {
     const full = structuredClone(fullResourceSpec);
-    // Each list has members in that spec that the other has not.
-    const turned = { ...full, init_containers: full.sidecars, sidecars: full.init_containers };
-    return runnable(random.chance(0.5) ? full : turned, random);
+    // In this spec, init containers and sidecars have different fields, so both orders are used.
+    const swapped = { ...full, init_containers: full.sidecars, sidecars: full.init_containers };
+    return runnable(random.chance(0.5) ? full : swapped, random);
   }
   const [sample] = fc.sample(arbitrary, { seed: random.below(2 ** 31), numRuns: 1 });
   return runnable(sample ?? {}, random);
@@ -70,7 +70,7 @@ export const NUMBER_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) =>
 /** Fields whose values are lists, maps or names. */
 export const POD_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) => !NUMBER_FIELDS.includes(field));
 
-/** What revisions of a walk are made of. */
+/** Images and secrets of the revisions of a walk. */
 
 export const IMAGES = [
   'registry.test/app:1',
@@ -92,7 +92,7 @@ export const SECRETS: readonly Secret[] = [
   { name: 'lower.dotted-name', value: 'línea\nzwei' },
 ];
 
-/** What specs of a walk refer to, and without which no pod would start. */
+/** Creates the objects to which specs of a walk refer. Without them no pod would start. */
 export async function makePrerequisites({ admin, namespace }: WalkWorld): Promise<void> {
   const accounts = SERVICE_ACCOUNTS.map((name) => ({
     apiVersion: 'v1',

@@ -1,3 +1,4 @@
+/** Chooses the steps of a lane. Pure: the steps depend only on seed, lane and view. */
 import {
   type ResourceSpec,
   type ResourceSpecField,
@@ -18,46 +19,46 @@ import {
   type WalkRecord,
   type WalkStep,
 } from './record.ts';
-import { refusedBody, refusedMove } from './refused-moves.ts';
+import { rejectedBody, rejectedMove } from './rejected-moves.ts';
 import { fieldMove, type Move, specMove } from './spec-moves.ts';
 
-/** Chooses the steps of one lane. Pure: which ones follows from seed, lane and what it is told of the lane alone. */
-
-/** What the generator is told before each step. */
+/** The state of a lane before a step. */
 export interface LaneView {
   readonly record: WalkRecord;
-  /** Revisions so far. */
+  /** Number of revisions so far. */
   readonly revisions: number;
-  /** The latest revision has failed: nothing but another one mends that. */
+  /** Whether the latest revision has failed. Only another revision can repair this. */
   readonly failed: boolean;
 }
 
-const MOST_KEPT = 12;
-/** Of moves that come out wrong others are tried, so often. */
+const MAX_EARLIER = 12;
+/** Maximum number of attempts to find a valid move. */
 const TRIES = 40;
 
+/** Chooses the steps of one lane. */
 export class StepGenerator {
   readonly #random: Random;
   readonly #identity: LaneIdentity;
-  /** Records to go back to: what was reached before. */
+  /** Earlier records, to which a step can return. */
   readonly #earlier: WalkRecord[] = [];
-  /** Changes that are still to follow: add, change, remove of the same field. */
+  /** Moves that follow later, such as change and removal of a field that was added. */
   readonly #follow: Move[] = [];
-  /** Fields that are still to be changed and removed once. */
-  readonly #owed: ResourceSpecField[];
+  /** Fields that this lane must still change and remove. */
+  readonly #required: ResourceSpecField[];
 
   constructor(seed: number, identity: LaneIdentity) {
     this.#random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(identity.lane + 1, 0x85ebca6b));
     this.#identity = identity;
-    this.#owed = [...(identity.owes ?? [])];
+    this.#required = [...(identity.requiredFields ?? [])];
   }
 
-  /** The deployment's first record. */
+  /** The first record of the deployment. */
   first(): WalkRecord {
     const spec = this.#identity.lane % 2 === 0 ? {} : this.#validMove({}).change;
     return { spec: afterPatch(BLANK, { source_config: { resource_spec: spec } }).spec, ...REST };
   }
 
+  /** The next step. */
   next(view: LaneView): WalkStep {
     const step = this.#choose(view);
     this.#remember(view.record);
@@ -67,7 +68,7 @@ export class StepGenerator {
   #remember(record: WalkRecord): void {
     if (failingImage(record) !== null) return;
     this.#earlier.push(record);
-    if (this.#earlier.length > MOST_KEPT) this.#earlier.splice(this.#random.below(MOST_KEPT), 1);
+    if (this.#earlier.length > MAX_EARLIER) this.#earlier.splice(this.#random.below(MAX_EARLIER), 1);
   }
 
   #choose(view: LaneView): Omit<WalkStep, 'wait'> {
@@ -85,10 +86,10 @@ export class StepGenerator {
     if (dice < 0.28) return this.#secrets(record);
     if (dice < 0.32) return this.#url();
     if (dice < 0.34) return { move: 'tags', what: 'tags', call: { kind: 'tags', on: random.chance(0.5) } };
-    if (dice < 0.39) return this.#spec(refusedMove(random));
-    if (dice < 0.42) return this.#refusedBody();
+    if (dice < 0.39) return this.#spec(rejectedMove(random));
+    if (dice < 0.42) return this.#rejectedBody();
     if (dice < 0.46) return this.#both(record);
-    return this.#spec(this.#owedMove(record.spec) ?? this.#begin(record.spec));
+    return this.#spec(this.#requiredMove(record.spec) ?? this.#begin(record.spec));
   }
 
   #patch(move: string, what: string, body: PatchOfWalk): Omit<WalkStep, 'wait'> {
@@ -99,35 +100,35 @@ export class StepGenerator {
     return this.#patch(move, what, { source_config: { resource_spec: change } });
   }
 
-  #refusedBody(): Omit<WalkStep, 'wait'> {
-    const { move, what, body } = refusedBody(this.#random);
+  #rejectedBody(): Omit<WalkStep, 'wait'> {
+    const { move, what, body } = rejectedBody(this.#random);
     return this.#patch(move, what, body);
   }
 
-  /** Sets or changes a field that the lane owes, then once more, and removes it; null: there is none. */
-  #owedMove(spec: ResourceSpec): Move | null {
-    const field = this.#owed.shift();
+  /** Sets or changes a required field. A second change and the removal follow. Null if no field is left. */
+  #requiredMove(spec: ResourceSpec): Move | null {
+    const field = this.#required.shift();
     if (field === undefined) return null;
     const first = this.#changeOf(field, spec);
     const then = this.#changeOf(field, { ...spec, ...first.change });
-    const remove: Move = { move: 'field owed', what: `remove ${field}`, change: { [field]: null } };
+    const remove: Move = { move: 'required field', what: `remove ${field}`, change: { [field]: null } };
     this.#follow.push(then, remove);
     return first;
   }
 
-  /** A value that is allowed and another than now. */
+  /** A change to another valid value. */
   #changeOf(field: ResourceSpecField, spec: ResourceSpec): Move {
     const makes = () => fieldMove(field, spec, this.#random);
-    const isOther = ({ change }: Move) => JSON.stringify(change[field]) !== JSON.stringify(spec[field]);
+    const differs = ({ change }: Move) => JSON.stringify(change[field]) !== JSON.stringify(spec[field]);
     let move = makes();
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      if (move.change[field] != null && isOther(move) && this.#isValid(spec, move)) break;
+      if (move.change[field] != null && differs(move) && this.#isValid(spec, move)) break;
       move = makes();
     }
     return move;
   }
 
-  /** A change; often others of the same field follow, and in the end it is as before. */
+  /** A change. Often further changes of the same fields follow, and finally the previous values. */
   #begin(spec: ResourceSpec): Move {
     const move = this.#validMove(spec);
     if (this.#random.chance(0.35)) {
@@ -139,14 +140,14 @@ export class StepGenerator {
       const steps: Move[] = [
         { move: 'remove again', what: `remove again: ${fields.join(', ')}`, change: absent },
         { move: 'once more', what: `once more: ${move.what}`, change: move.change },
-        { move: 'back to before', what: `back to before: ${fields.join(', ')}`, change: before },
+        { move: 'restore', what: `restore: ${fields.join(', ')}`, change: before },
       ];
       this.#follow.push(...steps.filter(() => this.#random.chance(0.6)));
     }
     return move;
   }
 
-  /** Most moves are to be taken: of some that come out wrong another is chosen. */
+  /** A move that is usually valid. If not, another one is chosen, up to eight times. */
   #validMove(spec: ResourceSpec): Move {
     let move = specMove(spec, this.#random);
     for (let attempt = 0; attempt < 8 && !this.#isValid(spec, move); attempt += 1) {
@@ -181,7 +182,11 @@ export class StepGenerator {
     const back = random.below(Math.min(revisions, 5));
     const kind = random.pick(['image', 'image', 'image', 'fail', 'redeploy', 'rollback', 'new'] as const);
     if (kind === 'new')
-      return { move: 'new revision', what: 'a new revision of the same', call: { kind: 'new-revision' } };
+      return {
+        move: 'new revision',
+        what: 'a new revision with the same content',
+        call: { kind: 'new-revision' },
+      };
     if (kind === 'redeploy' || kind === 'rollback')
       return { move: kind, what: `${kind} ${back} back`, call: { kind, back } };
     const image = random.pick(kind === 'fail' ? FAILING_IMAGES : [...IMAGES, PINNED]);
@@ -213,7 +218,7 @@ export class StepGenerator {
     return this.#patch('custom_url', `custom_url ${url}`, { source_config: { custom_url: url } });
   }
 
-  /** A revision with a change of the spec in one request. */
+  /** Changes spec and image in one request. */
   #both({ spec }: WalkRecord): Omit<WalkStep, 'wait'> {
     const move = this.#validMove(spec);
     const image = this.#random.pick(IMAGES);
@@ -223,7 +228,7 @@ export class StepGenerator {
     });
   }
 
-  /** Towards the end of a failure; it may take some of them. */
+  /** A step that repairs a failed lane. More than one may be necessary. */
   repair({ record }: LaneView): Omit<WalkStep, 'wait'> {
     const sidecars = (record.spec.sidecars ?? []).filter(
       ({ image }) => failingImage({ spec: {}, image }) === null,
@@ -232,15 +237,15 @@ export class StepGenerator {
     const clean = { source_config: { resource_spec: { sidecars: sidecars.length === 0 ? null : sidecars } } };
     if (bad) {
       const image = this.#random.pick(IMAGES);
-      return this.#patch('mend', `repair: image ${image}`, {
+      return this.#patch('repair', `repair: image ${image}`, {
         ...clean,
         source_revision_config: { image_uri: image },
       });
     }
     if (failingImage(record) !== null)
-      return this.#patch('mend', 'mend: without the sidecar that fails', clean);
+      return this.#patch('repair', 'repair: remove the failing sidecar', clean);
     const call: WalkCall = { kind: 'new-revision' };
-    return { move: 'mend', what: 'mend: a new revision of the same', call };
+    return { move: 'repair', what: 'repair: a new revision with the same content', call };
   }
 }
 

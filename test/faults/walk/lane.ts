@@ -11,11 +11,11 @@ import {
 import { clusterState } from './cluster-state.ts';
 import type { Coverage } from './coverage.ts';
 import { directIssues, removalIssues } from './direct.ts';
-import { effectIssues, type Issue, refusalIssues } from './effects.ts';
+import { effectIssues, type Issue, rejectionIssues } from './effects.ts';
 import { type LaneView, StepGenerator } from './generator.ts';
 import { failingImage, type LaneIdentity, type WalkStep } from './record.ts';
 import type { WalkOracle, WalkViolation } from './result.ts';
-import { collectRefusals, REFUSALS, send } from './send.ts';
+import { collectRejections, REJECTIONS, send } from './send.ts';
 import { leftOver, type Settled, StuckError, settle, untilRight } from './settle.ts';
 import { ObjectMemory, TemplateMemory } from './state-memory.ts';
 import type { WalkWorld } from './world.ts';
@@ -24,24 +24,25 @@ export interface LaneOptions {
   readonly world: WalkWorld;
   readonly seed: number;
   readonly identity: LaneIdentity;
-  /** Tells the walks of one world apart: part of names. */
+  /** Distinguishes the walks in one world. Part of the names. */
   readonly run: string;
   readonly tagValueId: string;
-  /** Of all lanes. */
+  /** Shared by all lanes. */
   readonly coverage: Coverage;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** Without the image that fails, then a new revision; and one more. */
-const MENDS = 3;
+/** Maximum number of repair steps: remove the failing image, create a revision, and one more. */
+const MAX_REPAIRS = 3;
 
+/** One deployment of a walk. */
 export class Lane {
   readonly violations: WalkViolation[] = [];
   accepted = 0;
-  refused = 0;
+  rejected = 0;
   checkpoints = 0;
-  /** Checkpoints that found nothing to compare: switched off, or failed. */
+  /** Checkpoints without a comparison, because the deployment was switched off or had failed. */
   skipped = 0;
   readonly #options: LaneOptions;
   readonly #generator: StepGenerator;
@@ -50,13 +51,13 @@ export class Lane {
   #checkedAt = -1;
   #id = '';
   #last: WalkDeployment | undefined;
-  /** The latest revision for which, since it was last well, pods were asked for that cannot come up. */
+  /** The revision that may fail, because its record had a failing image since the lane was last ready. */
   #excused: string | null = null;
   #failed = false;
   #how: Settled['how'] | null = null;
   #revisions = 1;
-  /** Event ids that were looked at. */
-  readonly #heard = new Set<string>();
+  /** Ids of events that were already checked. */
+  readonly #seenEvents = new Set<string>();
   readonly #templates = new TemplateMemory();
   readonly #objects = new ObjectMemory();
 
@@ -69,16 +70,16 @@ export class Lane {
     return `walk-${this.#options.run}-${this.#options.identity.lane}`;
   }
 
-  /** Records that came back, and whose objects were compared with those of before. */
+  /** Number of comparisons with the objects of an earlier, equal record. */
   get returned(): number {
     return this.#objects.returned;
   }
 
   get steps(): number {
-    return this.accepted + this.refused;
+    return this.accepted + this.rejected;
   }
 
-  /** Makes the deployment. @throws when it does not come up at all */
+  /** Creates the deployment. @throws UnexpectedAnswer if the API rejects it */
   async begin(): Promise<void> {
     const { world, identity } = this.#options;
     const first = this.#generator.first();
@@ -86,28 +87,28 @@ export class Lane {
     this.#last = await createDeployment(world, this.name, identity, first);
     this.#id = this.#last.id;
     this.#excuse(this.#last);
-    await this.#look(async () => this.#settle());
+    await this.#catchViolation(async () => this.#settle());
   }
 
-  /** It runs as it is wanted, or is off, by the last look. */
+  /** Whether the deployment was ready or switched off when it last settled. */
   get endedWell(): boolean {
     return this.#how === 'ready' || this.#how === 'off';
   }
 
-  /** One step, and what follows of it. A violation is kept, and the walk goes on. */
+  /** Makes one step and checks its effects. A violation is recorded, and the walk continues. */
   async step(): Promise<void> {
-    await this.#take((view) => this.#generator.next(view));
+    await this.#makeStep((view) => this.#generator.next(view));
   }
 
-  /** Ends a failure: what has failed in the end tells nothing of what would have come of it. */
+  /** Repairs a failed lane, so that its last state can be compared. */
   async repair(): Promise<void> {
-    for (let tries = 0; tries < MENDS && this.#how === 'failed'; tries += 1)
-      await this.#take((view) => ({ ...this.#generator.repair(view), wait: true }));
+    for (let tries = 0; tries < MAX_REPAIRS && this.#how === 'failed'; tries += 1)
+      await this.#makeStep((view) => ({ ...this.#generator.repair(view), wait: true }));
   }
 
-  async #take(choose: (view: LaneView) => WalkStep): Promise<void> {
+  async #makeStep(choose: (view: LaneView) => WalkStep): Promise<void> {
     this.#step += 1;
-    await this.#look(async () => {
+    await this.#catchViolation(async () => {
       const record = recordOf(this.#deployment);
       const step = choose({ record, revisions: this.#revisions, failed: this.#failed });
       const pace = step.wait ? '' : ' (no wait)';
@@ -118,40 +119,43 @@ export class Lane {
     });
   }
 
-  /** Compares with a fresh deployment of the same record, unless that was done and nothing was asked for since. */
+  /** Compares with a fresh deployment of the same record, unless there was no step since the last comparison. */
   async checkpoint(): Promise<void> {
     if (this.#checkedAt === this.#step) return;
     this.#checkedAt = this.#step;
-    await this.#look(async () => {
+    await this.#catchViolation(async () => {
       const settled = await this.#settle();
       if (settled.how !== 'ready' || this.#failed) {
         this.skipped += 1;
         return;
       }
       await this.#compare(settled);
-      this.#history = [`${this.#step}: well, with ${recordText(recordOf(settled.deployment))}`];
+      this.#history = [`${this.#step}: ready, with ${recordText(recordOf(settled.deployment))}`];
     });
   }
 
-  /** Removes the deployment; nothing of it may stay. */
+  /** Deletes the deployment, and checks that no object is left. */
   async end(): Promise<void> {
     const { world, signal } = this.#options;
-    await this.#look(async () => this.#issues('not-stuck', await removalIssues(world, this.#id, signal)));
+    await this.#catchViolation(async () =>
+      this.#issues('not-stuck', await removalIssues(world, this.#id, signal)),
+    );
   }
 
   get #deployment(): WalkDeployment {
-    if (this.#last === undefined) throw new Error('failed to walk: the lane has not begun');
+    if (this.#last === undefined) throw new Error('the lane has no deployment yet');
     return this.#last;
   }
 
-  async #look(work: () => Promise<unknown>): Promise<void> {
+  /** Runs the work, and records a violation if it is stuck or the API answers unexpectedly. */
+  async #catchViolation(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (error instanceof StuckError) {
         const { deployment } = error;
         const isOwn = deployment === undefined || deployment.id === this.#id;
-        this.#violation('not-stuck', isOwn ? error.message : `reached directly: ${error.message}`);
+        this.#violation('not-stuck', isOwn ? error.message : `fresh deployment: ${error.message}`);
         if (isOwn) this.#last = deployment ?? this.#last;
       } else if (error instanceof UnexpectedAnswer) this.#violation('api', error.message);
       else throw error;
@@ -183,11 +187,11 @@ export class Lane {
       coverage.taken(step, recordOf(before), recordOf(after));
       this.#issues('api', effectIssues(step, before, after));
     } else if (status >= 400 && status < 500) {
-      this.refused += 1;
-      coverage.refused(step);
+      this.rejected += 1;
+      coverage.rejected(step);
       this.#history[this.#history.length - 1] += ` → ${status} ${JSON.stringify(body)}`;
-      this.#issues('api', refusalIssues(status, before, after));
-    } else this.#violation('api', `${step.what} was answered with ${status}: ${JSON.stringify(body)}`);
+      this.#issues('api', rejectionIssues(status, before, after));
+    } else this.#violation('api', `${step.what} got the status ${status}: ${JSON.stringify(body)}`);
     this.#excuse(after);
     if (after.latest_revision_id !== before.latest_revision_id) this.#revisions += 1;
   }
@@ -198,14 +202,14 @@ export class Lane {
 
   async #settle(): Promise<Settled> {
     const { world, signal } = this.#options;
-    const refusals = new Set<string>();
+    const rejections = new Set<string>();
     this.#how = null;
-    const onLook = (seen: WalkDeployment) => collectRefusals(seen, refusals);
-    const settled = await settle(world, this.#id, this.#excused, onLook, signal);
-    for (const refusal of refusals) this.#violation('not-refused', refusal);
+    const onPoll = (seen: WalkDeployment) => collectRejections(seen, rejections);
+    const settled = await settle(world, this.#id, this.#excused, onPoll, signal);
+    for (const rejection of rejections) this.#violation('not-rejected', rejection);
     this.#last = settled.deployment;
     this.#how = settled.how;
-    await this.#hear();
+    await this.#checkEvents();
     this.#failed = settled.latest.status === 'DEPLOY_FAILED';
     const well = settled.how === 'ready' && failingImage(recordOf(settled.deployment)) === null;
     if (well) this.#excused = null;
@@ -224,15 +228,15 @@ export class Lane {
     }, signal);
     this.#objects.remember(state, deployment);
     if (diff.length > 0)
-      this.#violation('reverts', 'the record is as before, the objects that are made of it are not', diff);
+      this.#violation('reverts', 'the record is equal to an earlier one, but its objects are not', diff);
   }
 
-  /** What came and went between two looks stands in the history. */
-  async #hear(): Promise<void> {
+  /** Finds rejections that occurred only between two polls. */
+  async #checkEvents(): Promise<void> {
     for (const { id, reason, message } of await getEvents(this.#options.world, this.#id)) {
-      if (this.#heard.has(id)) continue;
-      this.#heard.add(id);
-      if (REFUSALS.has(reason)) this.#violation('not-refused', `${reason}: ${message ?? ''}`);
+      if (this.#seenEvents.has(id)) continue;
+      this.#seenEvents.add(id);
+      if (REJECTIONS.has(reason)) this.#violation('not-rejected', `${reason}: ${message ?? ''}`);
     }
   }
 

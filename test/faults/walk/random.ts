@@ -1,17 +1,18 @@
 /** Random numbers that a seed determines. */
 
+/** Random numbers. */
 export interface Random {
-  /** A number from 0 up to, not including, 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number from 0 up to, not including, `below`. */
+  /** An integer from 0 (inclusive) to `below` (exclusive). */
   below(below: number): number;
-  /** Whether something of this probability (0 to 1) happens. */
+  /** True with this probability (0 to 1). */
   chance(probability: number): boolean;
-  /** @throws Error when there is nothing to pick from */
+  /** A random element. @throws Error if the list is empty */
   pick<T>(from: readonly T[]): T;
 }
 
-/** mulberry32: 32 bits of state are enough for walks of some thousand steps. */
+/** mulberry32. Its 32 bits of state are enough for walks of some thousand steps. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
@@ -27,7 +28,7 @@ export function createRandom(seed: number): Random {
     chance: (probability) => next() < probability,
     pick: <T>(from: readonly T[]): T => {
       const index = below(from.length);
-      if (index >= from.length) throw new Error('failed to pick: there is nothing to pick from');
+      if (index >= from.length) throw new Error('failed to pick from an empty list');
       return from[index] as T;
     },
   };

@@ -2,7 +2,7 @@ import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
 import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
 
-/** What a deployment of the walk is to be: all of its record that a client may change. */
+/** The part of a deployment that clients can change. */
 export interface WalkRecord {
   readonly spec: ResourceSpec;
   readonly image: string;
@@ -10,22 +10,23 @@ export interface WalkRecord {
   readonly customUrl: string | null;
 }
 
-/** What of it never changes. */
+/** The properties of a lane that never change. */
 export interface LaneIdentity {
   readonly lane: number;
   readonly type: DeploymentType | null;
-  /** Fields that this lane has to change, whatever chance says; absent: none. */
-  readonly owes?: readonly ResourceSpecField[];
+  /** Fields that this lane must change. Default: no field. */
+  readonly requiredFields?: readonly ResourceSpecField[];
 }
 
 /** One call of the API. */
 export type WalkCall =
   | { readonly kind: 'patch'; readonly body: PatchOfWalk }
-  /** The content of an earlier revision, counted back from the latest (0). */
+  /** Repeats an earlier revision, counted back from the latest (0). */
   | { readonly kind: 'redeploy' | 'rollback'; readonly back: number }
   | { readonly kind: 'new-revision' }
   | { readonly kind: 'tags'; readonly on: boolean };
 
+/** The body of a PATCH, with the fields that a walk changes. */
 export interface PatchOfWalk {
   readonly source_config?: {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
@@ -41,19 +42,19 @@ export interface PatchOfWalk {
 }
 
 export interface WalkStep {
-  /** Which kind of move it is; figures count them. */
+  /** Kind of the move. Figures count moves by kind. */
   readonly move: string;
-  /** What it does, for people: `add sidecars[0].env`, `revert to step 12`. */
+  /** Readable description: `add sidecars[0].env`, `revert to an earlier record`. */
   readonly what: string;
   readonly call: WalkCall;
-  /** false: the next step follows at once. */
+  /** If false, the next step follows without waiting for a settled state. */
   readonly wait: boolean;
 }
 
-/** Images that simulated nodes let fail. */
+/** Images that fail on simulated nodes. */
 const FAILING = /:fail-/;
 
-/** Why pods of this record cannot come up; null: nothing speaks against them. */
+/** The image that prevents pods of this record from starting. Null if all images work. */
 export function failingImage({ spec, image }: Pick<WalkRecord, 'spec' | 'image'>): string | null {
   const containers = [...(spec.init_containers ?? []), ...(spec.sidecars ?? [])];
   return (
@@ -61,12 +62,12 @@ export function failingImage({ spec, image }: Pick<WalkRecord, 'spec' | 'image'>
   );
 }
 
-/** Nothing is to run. */
+/** Whether the deployment is switched off. */
 export function isSwitchedOff({ spec }: Pick<WalkRecord, 'spec'>): boolean {
   return spec.max_scale === 0;
 }
 
-/** The record as it has to be after a PATCH, by the words of the contract alone: absent keeps, null clears, storage stays. */
+/** The record after a PATCH according to the contract: absent fields stay, null clears, the volume size stays. */
 export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   const { source_config: config, source_revision_config: revision, secrets } = body;
   const sent = config?.resource_spec;
@@ -83,7 +84,7 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   };
 }
 
-/** The PATCH that makes one record of another; what a volume has grown to stays. */
+/** A PATCH that changes one record into the other. The volume size stays. */
 export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
   const fields = new Set([...Object.keys(from.spec), ...Object.keys(to.spec)]);
   fields.delete('db_storage_gi');

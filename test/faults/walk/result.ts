@@ -1,56 +1,58 @@
 /** The result of a walk, and its oracles. */
 export type WalkOracle =
-  /** The state reached is the state reached directly. */
+  /** The state equals that of a fresh deployment with the same record. */
   | 'same-as-direct'
-  /** Nothing is refused, by the cluster, that the API took; nothing fails that the walk gave no reason for. */
-  | 'not-refused'
-  /** It settles; nothing is left behind. */
+  /** The cluster rejects nothing that the API has accepted, and nothing fails without a failing image. */
+  | 'not-rejected'
+  /** The deployment settles, and no object is left over. */
   | 'not-stuck'
-  /** What was before comes back, to the byte. */
+  /** An earlier state returns byte for byte. */
   | 'reverts'
-  /** The API answers 2xx or 4xx; a 4xx has no effect, a 2xx the one that the contract says. */
+  /** The API returns 2xx or 4xx. A 4xx has no effect, and a 2xx has the effect of the contract. */
   | 'api'
-  /** When all has settled nothing is asked and nothing is written; nothing was left unhandled. */
+  /** In the end there are no requests and no writes, and no errors were unhandled. */
   | 'at-rest'
-  /** A whole walk has been through all that it owes: what it has not been through it says nothing of. */
+  /** A complete walk has covered everything that it must cover. */
   | 'whole';
 
+/** A violation of a walk. */
 export interface WalkViolation {
   readonly oracle: WalkOracle;
   readonly seed: number;
-  /** -1: of none. */
+  /** -1 if the violation belongs to no lane. */
   readonly lane: number;
-  /** Of the lane; 0 is its creation. */
+  /** Number of the step in the lane. 0 is the creation. */
   readonly step: number;
   readonly message: string;
-  /** Lines of a difference of states. */
+  /** Differences between two states. */
   readonly diff: readonly string[];
-  /** The lane's steps that led there, since it was last found well. */
+  /** The steps of the lane since its last successful checkpoint. */
   readonly history: readonly string[];
 }
 
+/** Result of a walk. */
 export interface WalkResult {
   readonly seed: number;
-  /** Calls made: taken and refused by the API. */
+  /** Number of calls, accepted or rejected by the API. */
   readonly steps: number;
   readonly accepted: number;
-  readonly refused: number;
-  /** States that were compared with one that was reached directly. */
+  readonly rejected: number;
+  /** Number of comparisons with a fresh deployment. */
   readonly checkpoints: number;
-  /** Of the lane that has the fewest of them. */
+  /** Number of comparisons of the lane with the fewest. */
   readonly fewestCompared: number;
-  /** Of the lane that made the fewest. */
+  /** Number of steps of the lane with the fewest. */
   readonly shortest: number;
-  /** Lanes whose last state neither runs as it is wanted nor is off. */
-  readonly unwell: number;
-  /** Checkpoints that found nothing to compare: switched off, or failed. */
+  /** Number of lanes that were neither ready nor switched off in the end. */
+  readonly unhealthy: number;
+  /** Checkpoints without a comparison, because the deployment was switched off or had failed. */
   readonly skipped: number;
-  /** Records that came back, and whose objects were compared. */
+  /** Number of comparisons with the objects of an earlier, equal record. */
   readonly returned: number;
   readonly violations: readonly WalkViolation[];
   readonly seconds: number;
-  /** What was walked through, a line each. */
+  /** The covered moves and fields, one line each. */
   readonly figures: readonly string[];
-  /** Fields that this walk has not been through. */
+  /** Fields that were not covered. */
   readonly missing: readonly string[];
 }

@@ -1,7 +1,7 @@
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { credentialsCopyName, databaseName } from '../../../src/workloads/names.ts';
 
-/** Holds what the user has sent, of one revision. */
+/** Whether the Secret contains the environment of a revision, which the user has sent. */
 export function isEnvironment(name: string, app: string): boolean {
   return name.startsWith(`${app}-env-`);
 }
@@ -11,18 +11,18 @@ const decoded = (data: Readonly<Record<string, string>>): Record<string, string>
     Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
   );
 
-/** Between a role and its host. */
+/** The password in a URI, between user and host. */
 const PASSWORD_OF_URI = /(?<=:\/\/[^:/@]*:)[^@]*(?=@)/;
 
-/** Of generated credentials all but the password; it is told whether that of the URI is the same. */
+/** Masks the password of generated credentials. The URI shows whether it contains the same password. */
 function withoutPassword({ password = '', uri = '', ...rest }: Record<string, string>) {
   const mask = (text: string) => (text === password ? '<password>' : '<another password>');
   return { ...rest, password: mask(password), uri: uri.replace(PASSWORD_OF_URI, mask) };
 }
 
 /**
- * What two Secrets for the same have in common: the values of an environment, the walk's own; of the database's credentials
- * all that was not made up; of others, which nobody here has sent, the keys.
+ * The data of a Secret that two deployments with the same record have in common: the values of an environment, the
+ * credentials of a database without the password, and only the keys of other Secrets.
  */
 export function comparableData({ metadata, ...rest }: UntypedObject, app: string): object {
   const { data = {} } = rest as { data?: Readonly<Record<string, string>> };

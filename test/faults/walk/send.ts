@@ -4,6 +4,7 @@ import { getRevisions, patchDeployment, repeatRevision, type WalkDeployment } fr
 import type { WalkStep } from './record.ts';
 import type { ApiAnswer, WalkWorld } from './world.ts';
 
+/** Sends the call of a step. */
 export async function send(
   world: WalkWorld,
   id: string,
@@ -21,8 +22,8 @@ export async function send(
   return await repeatRevision(world, id, call.kind, revision?.id ?? '');
 }
 
-/** Told by a condition or an event, it is trouble that no step of a walk has asked for. */
-export const REFUSALS: ReadonlySet<string> = new Set<Reason>([
+/** Reasons of conditions and events that no step of a walk may cause. */
+export const REJECTIONS: ReadonlySet<string> = new Set<Reason>([
   'Refused',
   'ApplyRefused',
   'Conflict',
@@ -35,9 +36,9 @@ export const REFUSALS: ReadonlySet<string> = new Set<Reason>([
   'VolumeBeingDeleted',
 ]);
 
-/** Refusals that an answer tells. */
-export function collectRefusals({ conditions }: WalkDeployment, into: Set<string>): void {
+/** Adds the rejections in the conditions of a deployment to a set. */
+export function collectRejections({ conditions }: WalkDeployment, into: Set<string>): void {
   for (const { type, reason, message } of conditions) {
-    if (REFUSALS.has(reason)) into.add(`${type}: ${reason}: ${message}`);
+    if (REJECTIONS.has(reason)) into.add(`${type}: ${reason}: ${message}`);
   }
 }

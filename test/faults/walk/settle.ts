@@ -11,10 +11,11 @@ import { failingImage, isSwitchedOff } from './record.ts';
 import { leftovers, otherRevisions, surplusPods } from './state-checks.ts';
 import type { WalkWorld } from './world.ts';
 
-/** Longer than anything takes that simulated nodes, volumes and the cluster's own controllers do, on a slow machine. */
+/** Longer than simulated nodes, volumes and controllers of the cluster need on a slow machine. */
 export const SETTLE_MS = 90_000;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
+/** A deployment that has settled. */
 export interface Settled {
   readonly deployment: WalkDeployment;
   readonly latest: WalkRevision;
@@ -22,7 +23,7 @@ export interface Settled {
   readonly how: 'ready' | 'off' | 'failed';
 }
 
-/** What was seen when the time was over. */
+/** A deployment did not settle in time. The message contains its last state. */
 export class StuckError extends Error {
   readonly deployment: WalkDeployment | undefined;
   constructor(deployment: WalkDeployment | undefined, resource: ManagedDeployment | undefined) {
@@ -52,14 +53,14 @@ function condition(conditions: Conditions | undefined, type: string): string {
   return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
 }
 
-/** The operator has seen the hub's latest generation, and has said what it makes of it. */
+/** Whether the operator has observed the hub's latest generation. */
 function isSeen(deployment: WalkDeployment, { metadata, spec, status }: ManagedDeployment): boolean {
   return (
     spec.recordGeneration === deployment.generation && status?.observedGeneration === metadata.generation
   );
 }
 
-/** How it has ended; null: not yet, or as nothing gave it a reason to. */
+/** How the deployment has settled. Null if it has not, or if it failed although it must not fail. */
 export function howSettled(
   deployment: WalkDeployment,
   latest: WalkRevision,
@@ -78,25 +79,26 @@ export function howSettled(
   if (deployment.status === 'READY' && reconciled && isActive && ready === 'True Converged') {
     return latest.status === 'DEPLOYED' ? 'ready' : null;
   }
-  // A change in place that was taken back has to come up, as everything else without a reason to fail.
+  // After a change in place was rolled back, the deployment must become ready, like all others without a reason to fail.
   if (!mayFail || !(failed || failingImage(recordOf(deployment)) !== null)) return null;
-  const told = condition(conditions, 'Progressing') === condition(status?.conditions, 'Progressing');
+  const isReported = condition(conditions, 'Progressing') === condition(status?.conditions, 'Progressing');
   const ended = failed || latest.status === 'DEPLOYED';
-  const turned = condition(status?.conditions, 'Progressing').startsWith('False ');
+  const isNotProgressing = condition(status?.conditions, 'Progressing').startsWith('False ');
   const pending = condition(status?.conditions, 'Ready') === 'False Reconciling';
-  return told && ended && turned && !pending ? 'failed' : null;
+  return isReported && ended && isNotProgressing && !pending ? 'failed' : null;
 }
 
 /**
- * @param excused the revision that may fail: while it was the latest, since it last was well, its pods could not come up
- * @param onLook hears of each look: what is only passing is to be seen, too
- * @throws StuckError
+ * Polls until the deployment has settled.
+ * @param excused id of the revision that may fail, because it had a failing image since the deployment was last ready
+ * @param onPoll gets each polled state, to find states that exist only for a short time
+ * @throws StuckError after `SETTLE_MS`
  */
 export async function settle(
   world: WalkWorld,
   id: string,
   excused: string | null,
-  onLook: (deployment: WalkDeployment) => void,
+  onPoll: (deployment: WalkDeployment) => void,
   signal: AbortSignal,
 ): Promise<Settled> {
   const deadline = Date.now() + SETTLE_MS;
@@ -105,32 +107,32 @@ export async function settle(
   while (Date.now() < deadline) {
     signal.throwIfAborted();
     deployment = await getDeployment(world, id);
-    onLook(deployment);
+    onPoll(deployment);
     resource = await resourceOf(world, id);
     if (resource !== undefined && isSeen(deployment, resource)) {
       const latest = await getRevision(world, id, deployment.latest_revision_id);
       const how = howSettled(deployment, latest, resource, excused);
       if (how !== null) return { deployment, latest, resource, how };
     }
-    await delay(LOOK_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal });
   }
   throw new StuckError(deployment, resource);
 }
 
 /**
- * Looks until nothing is wrong any more: tidying, and what the cluster's own controllers do, takes a moment.
- * @returns what is still wrong when the time is over
+ * Polls until `check` returns no problems, because cleanup and controllers of the cluster take a moment.
+ * @returns the problems that remain after `SETTLE_MS`
  */
-export async function untilRight(look: () => Promise<string[]>, signal: AbortSignal): Promise<string[]> {
+export async function untilRight(check: () => Promise<string[]>, signal: AbortSignal): Promise<string[]> {
   const deadline = Date.now() + SETTLE_MS;
   for (;;) {
-    const wrong = await look();
+    const wrong = await check();
     if (wrong.length === 0 || Date.now() > deadline) return wrong;
-    await delay(LOOK_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal });
   }
 }
 
-/** What is left over of a deployment that has settled; what is still tidied may take a moment. */
+/** Objects that are left over after the deployment has settled. */
 export async function leftOver(
   world: WalkWorld,
   { how, deployment }: Pick<Settled, 'how' | 'deployment'>,
@@ -141,5 +143,5 @@ export async function leftOver(
     const wrong = how === 'failed' ? otherRevisions(state, deployment) : surplusPods(state);
     return [...leftovers(state), ...wrong];
   }, signal);
-  return diff.length === 0 ? [] : [{ message: 'something is left over', diff }];
+  return diff.length === 0 ? [] : [{ message: 'objects are left over', diff }];
 }

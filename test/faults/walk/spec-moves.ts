@@ -1,3 +1,4 @@
+/** Single changes of a resource_spec. They may be invalid. Generator and API check them. */
 import {
   COMPONENT_FIELDS,
   type Component,
@@ -8,22 +9,21 @@ import { donorSpec, NUMBER_FIELDS, POD_FIELDS, SERVICE_ACCOUNTS } from './donors
 import { graft } from './graft.ts';
 import type { Random } from './random.ts';
 
-/** Single changes of a resource_spec. They may come out wrong: the generator looks, and the API has the last word. */
-
+/** A change of a resource_spec. */
 export interface Move {
   readonly move: string;
   readonly what: string;
-  /** Of a PATCH: absent keeps, null clears. */
+  /** The resource_spec of a PATCH: absent fields stay, null clears. */
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-/** A move before it is known which kind it is. */
+/** A move without its kind. */
 type Change = Omit<Move, 'move'>;
 
 const SCALED = ['api', 'queue', 'orchestrator'] as const satisfies readonly Component[];
 const OPTIONAL = ['queue', 'orchestrator', 'executor'] as const satisfies readonly Component[];
 
-/** Off, fixed, autoscaled, only one of both, the defaults, the end of the scale. */
+/** Minimum and maximum: switched off, fixed, autoscaled, only one of both, defaults, and the maximum scale. */
 const SCALES: readonly (readonly [number | null, number | null])[] = [
   [null, 0],
   [1, 0],
@@ -118,7 +118,7 @@ function podPart(field: ResourceSpecField, spec: ResourceSpec, random: Random): 
   return { what: `inside ${field}`, change: { [field]: graft(current, donor, random) } };
 }
 
-/** Volumes, mounts and containers refer to each other: they come and go together, too. */
+/** Replaces all pod fields together, because volumes, mounts and containers refer to each other. */
 function podAsWhole(_: ResourceSpec, random: Random): Change {
   const donor = donorSpec(random);
   const change = Object.fromEntries(POD_FIELDS.map((field) => [field, donor[field] ?? null]));
@@ -146,7 +146,7 @@ function sameAgain(spec: ResourceSpec): Change {
   return { what: 'the same again', change: { ...spec } };
 }
 
-/** Pods that cannot come up: a container beside the app, of an image that is never pulled. */
+/** Adds a sidecar with an image that cannot be pulled, so pods cannot start. */
 function failingSidecar(spec: ResourceSpec): Change {
   const rest = (spec.sidecars ?? []).filter(({ name }) => name !== 'failing');
   const sidecars = [...rest, { name: 'failing', image: 'registry.test/sidecar:fail-invalid-image' }];
@@ -168,7 +168,7 @@ const MOVES: readonly (readonly [weight: number, move: string, make: MakeMove])[
 ];
 const TOTAL = MOVES.reduce((sum, [weight]) => sum + weight, 0);
 
-/** One change of the spec. */
+/** A random change of the spec. */
 export function specMove(spec: ResourceSpec, random: Random): Move {
   let left = random.below(TOTAL);
   for (const [weight, move, make] of MOVES) {
@@ -178,9 +178,9 @@ export function specMove(spec: ResourceSpec, random: Random): Move {
   return { move: 'same again', ...sameAgain(spec) };
 }
 
-/** A change of this field; mounts come with the pod whose volumes they are of. */
+/** A change of this field. Mounts change together with the whole pod, because they need its volumes. */
 export function fieldMove(field: ResourceSpecField, spec: ResourceSpec, random: Random): Move {
-  const move = 'field owed';
+  const move = 'required field';
   if (NUMBER_FIELDS.includes(field)) return { move, ...numberOf(field, spec, random) };
   return { move, ...(field === 'volume_mounts' ? podAsWhole(spec, random) : podPart(field, spec, random)) };
 }

@@ -1,6 +1,5 @@
+/** Leaf paths of a zod schema and of its values: `cpu`, `labels{}`, `sidecars[].env[].value`, … */
 import type { z } from 'zod';
-
-/** Leaf paths of a zod schema and of values of it: `cpu`, `labels{}`, `sidecars[].env[].value`, … */
 
 interface Definition {
   readonly type: string;
@@ -15,7 +14,7 @@ function below(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** Every leaf below a schema, free-form objects included; a map is one leaf, `labels{}`. */
+/** Every leaf of a schema, including free-form objects. A map is one leaf, such as `labels{}`. */
 export function schemaLeaves(schema: z.core.$ZodType, path = ''): string[] {
   const { type, innerType, element, shape } = schema._zod.def as Definition;
   if (WRAPPERS.has(type) && innerType !== undefined) return schemaLeaves(innerType, path);
@@ -27,8 +26,8 @@ export function schemaLeaves(schema: z.core.$ZodType, path = ''): string[] {
 }
 
 /**
- * The leaves of a schema that a value has, each with the values at it as JSON, in order.
- * @param leaves of the schema: where maps are
+ * The leaves of a schema that a value contains, each with its values as JSON, in order.
+ * @param leaves leaves of the schema; they show which objects are maps
  */
 export function valueLeaves(value: unknown, leaves: ReadonlySet<string>): Map<string, string> {
   const found = new Map<string, string>();

@@ -9,37 +9,37 @@ import { canonical, recordOf, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable, maskText, replacements } from './cluster-state.ts';
 import { differences, diffObjects } from './diff.ts';
 
-/** In use beside the ones that are kept: active, wanted, failed, failed in place. */
+/** Stored templates in use in addition to the kept ones: active, desired, failed, failed in place. */
 const IN_USE = 4;
-/** Environments of revisions that are kept (decision 0029), and those in use. */
+/** Number of environments that are kept (decision 0029). Those in use are added. */
 const KEPT_ENVIRONMENTS = 10;
 
 function replicasOf(object: UntypedObject): number {
   return (object['spec'] as { replicas?: number } | undefined)?.replicas ?? 0;
 }
 
-/** Objects that nothing wants any more. */
+/** Objects that are no longer needed. */
 export function leftovers(state: ClusterState): string[] {
   const app = state.ManagedDeployment[0]?.metadata.name ?? '';
   const labelled = (label: string) =>
     state.ControllerRevision.filter(({ metadata }) => metadata.labels?.[label] !== undefined);
-  const witnesses = labelled(SENTINEL_LABEL).length;
-  const stored = labelled(INPUTS_HASH_LABEL).length - witnesses;
+  const sentinels = labelled(SENTINEL_LABEL).length;
+  const stored = labelled(INPUTS_HASH_LABEL).length - sentinels;
   const environments = state.Secret.filter(({ metadata }) => metadata.name.startsWith(`${app}-env-`)).length;
   return [
     ...(stored > KEPT_TEMPLATES + IN_USE ? [`${stored} stored templates`] : []),
-    ...(witnesses > 1 ? [`${witnesses} witnesses of Secrets`] : []),
+    ...(sentinels > 1 ? [`${sentinels} secret sentinels`] : []),
     ...(environments > KEPT_ENVIRONMENTS + IN_USE ? [`${environments} environments`] : []),
     ...(state.ManagedDeployment.length === 1 ? [] : [`${state.ManagedDeployment.length} custom resources`]),
   ];
 }
 
-/** Pods of a deployment that is switched off, or of a component beyond the number that is wanted. */
+/** Components whose number of pods differs from the desired one. */
 export function surplusPods(state: ClusterState): string[] {
-  const wanted = new Map<string, number>();
+  const desired = new Map<string, number>();
   for (const workload of [...state.Deployment, ...state.StatefulSet]) {
     const component = workload.metadata.labels?.[LABELS.component] ?? '';
-    wanted.set(component, (wanted.get(component) ?? 0) + replicasOf(workload));
+    desired.set(component, (desired.get(component) ?? 0) + replicasOf(workload));
   }
   const running = new Map<string, number>();
   for (const { metadata } of state.Pod) {
@@ -47,17 +47,17 @@ export function surplusPods(state: ClusterState): string[] {
     const component = metadata.labels?.[LABELS.component] ?? '';
     running.set(component, (running.get(component) ?? 0) + 1);
   }
-  return [...new Set([...wanted.keys(), ...running.keys()])]
-    .filter((component) => (wanted.get(component) ?? 0) !== (running.get(component) ?? 0))
+  return [...new Set([...desired.keys(), ...running.keys()])]
+    .filter((component) => (desired.get(component) ?? 0) !== (running.get(component) ?? 0))
     .map(
       (component) =>
-        `${component}: ${running.get(component) ?? 0} pods, ${wanted.get(component) ?? 0} wanted`,
+        `${component}: ${running.get(component) ?? 0} pods, ${desired.get(component) ?? 0} desired`,
     );
 }
 
 /**
- * Components whose templates are of another revision than the active one: after a failure all are to be of that one, and
- * none was ever active where what failed is kept to be looked at.
+ * Components with a template of another revision than the active one. After a failure, all must have the active revision. If
+ * no revision was ever active, the failed one is kept for diagnosis.
  */
 export function otherRevisions(
   state: ClusterState,
@@ -72,11 +72,11 @@ export function otherRevisions(
   });
 }
 
-/** What the API tells of it, own names masked. */
+/** The state that the API reports, with masked names. */
 function apiState(deployment: WalkDeployment, state: ClusterState): unknown {
   const masks = replacements(deployment, state.ManagedDeployment[0]?.metadata.name ?? '');
   const { status, conditions, effective_resource_spec: effective, image_version: version, url } = deployment;
-  const told = {
+  const reported = {
     record: recordOf(deployment),
     effective,
     status,
@@ -84,28 +84,29 @@ function apiState(deployment: WalkDeployment, state: ClusterState): unknown {
     url,
     conditions: conditions.map(({ type, status: value, reason }) => `${type} ${value} ${reason}`).sort(),
   };
-  return JSON.parse(maskText(canonical(told), masks));
+  return JSON.parse(maskText(canonical(reported), masks));
 }
 
+/** A state that a deployment has reached. */
 export interface Reached {
   readonly deployment: WalkDeployment;
   readonly state: ClusterState;
 }
 
 /**
- * Of a record with a database of the user's own only the walked state may have these: data outlives the change to it. Its
- * volume stays, and so do the credentials that open it.
+ * Objects that only the walked state may have if the user has an own database: the volume of the previous database and its
+ * credentials stay.
  */
-const OUTLIVES = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/;
+const REMAINING = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/;
 const OWN_DATABASE = 'DATABASE_URI_CUSTOM';
 
-/** What differs between the state that a walk has reached and the one that was reached directly. */
+/** The differences between the walked state and that of a fresh deployment. */
 export function differencesOf(walked: Reached, direct: Reached): string[] {
   const mine = comparable(walked.state, walked.deployment);
   const theirs = comparable(direct.state, direct.deployment);
   const ownDatabase = walked.deployment.secrets.some(({ name }) => name === OWN_DATABASE);
   return [
-    ...diffObjects(mine, theirs, (name) => ownDatabase && OUTLIVES.test(name) && mine.has(name)),
+    ...diffObjects(mine, theirs, (name) => ownDatabase && REMAINING.test(name) && mine.has(name)),
     ...differences(
       apiState(walked.deployment, walked.state),
       apiState(direct.deployment, direct.state),

@@ -5,35 +5,36 @@ import { differences, diffObjects } from './diff.ts';
 import type { Issue } from './effects.ts';
 
 /**
- * What is made of the record alone; of a Deployment that is autoscaled all but the number of its pods. Volumes and
- * credentials outlive what they were for: of Secrets it is the environment.
+ * Objects that depend only on the record (except the number of pods that an autoscaler sets). Volumes and credentials may
+ * remain from earlier records, so of Secrets only the environment is compared.
  */
 const REMEMBERED =
   /^((Deployment|Service|StatefulSet|HorizontalPodAutoscaler|PodDisruptionBudget|Ingress|NetworkPolicy|ServiceAccount)\/|Secret\/<app>-env$)/;
 
 function remembered(state: ClusterState, deployment: WalkDeployment): ReadonlyMap<string, string> {
-  const there = Object.fromEntries(
+  const existing = Object.fromEntries(
     Object.entries(state).map(([kind, objects]) => [
       kind,
       objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
     ]),
   ) as unknown as ClusterState;
-  return new Map([...comparable(there, deployment)].filter(([name]) => REMEMBERED.test(name)));
+  return new Map([...comparable(existing, deployment)].filter(([name]) => REMEMBERED.test(name)));
 }
 
-/** Remembers which objects each record of one deployment came to: a record that comes back has them again, and no other. */
+/** Remembers the objects of each record of a deployment. When a record returns, its objects must be equal. */
 export class ObjectMemory {
   readonly #objects = new Map<string, ReadonlyMap<string, string>>();
 
-  /** How often a record came back. */
+  /** Number of records that returned. */
   returned = 0;
 
-  /** What is not as it was when this record was last reached. */
+  /** Differences from the objects when this record was last reached. */
   differences(state: ClusterState, deployment: WalkDeployment): string[] {
     const before = this.#objects.get(recordText(recordOf(deployment)));
     return before === undefined ? [] : diffObjects(remembered(state, deployment), before, () => false);
   }
 
+  /** Stores the objects of the current record. */
   remember(state: ClusterState, deployment: WalkDeployment): void {
     const record = recordText(recordOf(deployment));
     if (this.#objects.has(record)) this.returned += 1;
@@ -41,14 +42,14 @@ export class ObjectMemory {
   }
 }
 
-/** Remembers which pod templates each record of one deployment came to: one that comes back has them again. */
+/** Remembers the pod templates of each record of a deployment. When a record returns, its templates must be equal. */
 export class TemplateMemory {
-  /** By record: templates by component, own names masked. */
+  /** By record: the templates of the components, with masked names. */
   readonly #texts = new Map<string, Readonly<Record<string, string>>>();
-  /** By revision and record: the hashes that pods carry. */
+  /** By revision and record: the template hashes. */
   readonly #hashes = new Map<string, string>();
 
-  /** What is not as it was when this record was last reached. */
+  /** Differences from the templates when this record was last reached. */
   issues(state: ClusterState, deployment: WalkDeployment): Issue[] {
     const { texts, hashes } = podTemplates(state, deployment);
     const record = recordText({ ...recordOf(deployment), customUrl: null });
@@ -64,10 +65,12 @@ export class TemplateMemory {
     const diff = components.flatMap((component) =>
       differences(parsed(texts[component]), parsed(before[component]), component),
     );
-    return diff.length === 0 ? [] : [{ message: 'the record is as before, its pod templates are not', diff }];
+    return diff.length === 0
+      ? []
+      : [{ message: 'the record is equal to an earlier one, but its pod templates are not', diff }];
   }
 
-  /** Of one revision the very same, byte for byte: pods that need not end do not. */
+  /** For the same revision, hashes must be equal, so that no pods are replaced needlessly. */
   #hashIssues(record: string, { active_revision_id: active }: WalkDeployment, hashes: object): Issue[] {
     const key = `${active} ${record}`;
     const now = JSON.stringify(hashes);

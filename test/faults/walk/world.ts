@@ -13,26 +13,28 @@ import { startWatchdog } from '../../cluster/processes.ts';
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 
+/** A response of the API. */
 export interface ApiAnswer<T> {
   readonly status: number;
   readonly body: T;
 }
 
-/** A part of what the world of the other fault plans offers. */
+/** The part of a fault world that a walk needs. */
 export interface WalkWorld {
   /** Namespace of the workloads. */
   readonly namespace: string;
   readonly admin: KubeClient;
-  /** Calls the API; answers of any status are returned. */
+  /** Calls the API. Returns responses of any status. */
   call<T>(method: string, path: string, body?: unknown): Promise<ApiAnswer<T>>;
 }
 
+/** A world that belongs to one walk. */
 export interface OwnWorld extends WalkWorld {
-  /** Where Berth logs. */
+  /** Path of the log of Berth. */
   readonly logPath: string;
-  /** Where the API server tells of each request that it answered. */
+  /** Path of the audit log of the API server. */
   readonly auditLogPath: string;
-  /** Rows that were written since ever, by table; told up to 10 s late. */
+  /** Number of written rows by table since the creation of the database. Updated up to 10 s after a write. */
   tableWrites(): Promise<ReadonlyMap<string, number>>;
   stop(): Promise<void>;
 }
@@ -43,7 +45,7 @@ SELECT relname AS table, (n_tup_ins + n_tup_upd + n_tup_del)::float8 AS writes F
 const NAMESPACE = 'berth-walk';
 const CALL_MS = 30_000;
 
-/** How Berth runs in a walk: quick to see that pods are there, no registry asked, routes made. */
+/** Settings of Berth in a walk: pods are ready after a second, image digests are not resolved, routes are created. */
 export const WALK_SETTINGS = {
   BERTH_MIN_READY_SECONDS: '1',
   BERTH_RESOLVE_IMAGES: 'false',
@@ -103,7 +105,7 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   await runBerth(stateDir, ['migrate'], settings);
   const made = await runBerth(
     stateDir,
-    ['keys', 'create', '--tenant', 'walk', '--name', 'walk', '--json'],
+    ['keys', 'create', '--tenant', 'walk', '--name', 'walk', '-o', 'json'],
     settings,
   );
   const { api_key: key } = JSON.parse(made) as { api_key: string };
@@ -142,7 +144,7 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   };
 }
 
-/** Starts PostgreSQL, a cluster and a whole Berth for a walk alone. */
+/** Starts PostgreSQL, a cluster and a complete Berth for one walk. */
 export async function startWorld(log: (line: string) => void): Promise<OwnWorld> {
   const releasers: Release[] = [];
   try {

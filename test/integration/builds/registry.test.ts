@@ -36,7 +36,7 @@ interface PushToken {
   token: string;
   expires_at: string;
 }
-/** What `berth keys registry --json` prints. */
+/** What `berth keys registry -o json` prints. */
 interface MadeKey {
   signing_key: string | null;
   jwks: { keys: object[] };
@@ -54,7 +54,7 @@ let search: DeploymentAnswer;
 let settings: Record<string, string>;
 
 const keysRegistry = async (more: Record<string, string>, ...args: string[]): Promise<MadeKey> =>
-  JSON.parse(await runBerth(folder, ['keys', 'registry', '--json', ...args], { ...settings, ...more }));
+  JSON.parse(await runBerth(folder, ['keys', 'registry', '-o', 'json', ...args], { ...settings, ...more }));
 
 /** The registry is configured only with the output of the command. */
 function authOf({ config, jwks }: MadeKey): TokenAuth {
@@ -248,7 +248,7 @@ describe('the registry', () => {
   it('rejects the token of another tenant, to push, to pull and to copy', async () => {
     const made = await runBerth(
       berth.stateDir,
-      ['keys', 'create', '--tenant', 'strangers', '--name', 'stranger', '--json'],
+      ['keys', 'create', '--tenant', 'strangers', '--name', 'stranger', '-o', 'json'],
       berth.settings,
     );
     const { api_key: apiKey } = JSON.parse(made) as { api_key: string };
@@ -360,7 +360,7 @@ describe('the signing key', () => {
     const changed = { ...berth.settings, BERTH_REGISTRY_SIGNING_KEY: both };
     await berth.startRole('all', 'berth', { BERTH_REGISTRY_SIGNING_KEY: both });
     const rotate = async (...args: string[]) =>
-      JSON.parse(await runBerth(berth.stateDir, ['keys', 'rotate-registry', '--json', ...args], changed));
+      JSON.parse(await runBerth(berth.stateDir, ['keys', 'rotate-registry', '-o', 'json', ...args], changed));
     expect(await rotate()).toMatchObject({ redelivered: 4 });
     await waitFor(
       'every Secret to be delivered',

@@ -201,7 +201,16 @@ test('keeps the workloads after a DELETE with keep_workloads, and the exported m
       `/v2/deployments/${id}?keep_workloads=true`,
     );
 
-    const options = ['--tenant', 'test', '--name', 'admin', '--scopes', 'deployments:write,admin', '--json'];
+    const options = [
+      '--tenant',
+      'test',
+      '--name',
+      'admin',
+      '--scopes',
+      'deployments:write,admin',
+      '-o',
+      'json',
+    ];
     const created = await runBerth(whole.stateDir, ['keys', 'create', ...options], whole.settings);
     const { api_key: key } = JSON.parse(created) as { api_key: string };
     const release = async (query: string) => {

@@ -84,7 +84,7 @@ beforeAll(async () => {
   await runBerth(stateDir, ['migrate'], settings);
   const made = await runBerth(
     stateDir,
-    ['keys', 'create', '--tenant', 'test', '--name', 'test', '--json'],
+    ['keys', 'create', '--tenant', 'test', '--name', 'test', '-o', 'json'],
     settings,
   );
   apiKey = (JSON.parse(made) as { api_key: string }).api_key;
@@ -113,7 +113,7 @@ test('rotates from the old key to the new one while two API processes write', as
       expect(patched.status, JSON.stringify(patched.body)).toBe(200);
     }
   });
-  const printed = await rotate([NEW, OLD], '--batch', '3', '--json');
+  const printed = await rotate([NEW, OLD], '--batch', '3', '-o', 'json');
   const outcome = JSON.parse(printed) as Outcome;
   writing = false;
   await Promise.all(writers);

@@ -94,11 +94,13 @@ export async function startApi(
   options: {
     hosting?: HostingMode;
     deps?: Partial<ApiDeps>;
+    /** The database of another API, so that both are replicas. Default: a new database. */
+    store?: StoreFixture;
     /** Sees every answer: method, path as registered, status. */
     onAnswer?: (method: string, path: string | undefined, status: number) => void;
   } = {},
 ): Promise<ApiFixture> {
-  const store = await startStore();
+  const store = options.store ?? (await startStore());
   const hosting = options.hosting ?? 'self_hosted';
   const app = buildApp({
     database: store.database,
@@ -185,7 +187,7 @@ export async function startApi(
     },
     async stop() {
       await app.close();
-      await store.stop();
+      if (options.store === undefined) await store.stop();
     },
   };
 }

@@ -8,7 +8,7 @@ import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-
 import type { LocalPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { runBerth } from '../../installation/berth-process.ts';
+import { createTenantKey, runBerth } from '../../installation/berth-process.ts';
 import { installBerth, installedObjects, roleKubeconfigs } from '../../installation/install.ts';
 import { makeNamespace, removeNamespace, uniqueName } from './namespaces.ts';
 
@@ -120,18 +120,12 @@ export async function prepareBerth(prefix: string, options: PrepareOptions): Pro
     ...options.settings,
   };
   await runBerth(stateDir, ['migrate'], settings, options.checkout);
-  const created = await runBerth(
-    stateDir,
-    ['keys', 'create', '--tenant', 'test', '--name', 'test', '--json'],
-    settings,
-    options.checkout,
-  );
-  const key = JSON.parse(created) as { api_key: string; tenant_id: string };
+  const key = await createTenantKey(stateDir, 'test', settings, options.checkout);
   // Operators of several files run side by side in one cluster; none takes up what is another's.
-  if (hosting === 'cloud') settings['BERTH_NAMESPACES'] ??= `berth-${key.tenant_id}`;
+  if (hosting === 'cloud') settings['BERTH_NAMESPACES'] ??= `berth-${key.tenantId}`;
   return {
-    tenantId: key.tenant_id,
-    apiKey: key.api_key,
+    tenantId: key.tenantId,
+    apiKey: key.apiKey,
     database,
     namespace,
     own,

@@ -131,6 +131,9 @@ function smallValue(shape: Shape): unknown {
 /** Routes that are for deployments of another source than the one that is made for all. */
 const FOR_INTERNAL_IMAGE: ReadonlySet<string> = new Set(['/v2/deployments/:deployment_id/push-token']);
 
+/** Without ids, named schemas are inlined instead of referenced. */
+const WITHOUT_IDS = { io: 'input', unrepresentable: 'any', metadata: z.registry<object>() } as const;
+
 /** The URL with these ids (an unknown one where none is given) and the body of a request that the route takes. */
 export function requestOf(route: KnownRoute, given: Ids): { url: string; body: unknown } {
   const { deployment_id: named, external_image: made, internal_image: other } = given;
@@ -139,9 +142,6 @@ export function requestOf(route: KnownRoute, given: Ids): { url: string; body: u
   const path = route.url.replace(/:(\w+)/g, (_whole, name: string) => ids[name] ?? UNKNOWN_ID);
   const own = REQUESTS[nameOf(route)]?.(ids) ?? {};
   const schema = route.schema['body'] as z.ZodType | undefined;
-  const guessed =
-    schema === undefined
-      ? undefined
-      : smallValue(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape);
+  const guessed = schema === undefined ? undefined : smallValue(z.toJSONSchema(schema, WITHOUT_IDS) as Shape);
   return { url: `${path}${own.query ?? ''}`, body: own.body ?? guessed };
 }

@@ -264,7 +264,7 @@ beforeAll(async () => {
   apiKey = search.add('api-key', berth.apiKey);
   const made = await runBerth(
     berth.stateDir,
-    ['keys', 'create', '--tenant', 'test', '--name', 'reader', '--scopes', 'deployments:read', '--json'],
+    ['keys', 'create', '--tenant', 'test', '--name', 'reader', '--scopes', 'deployments:read', '-o', 'json'],
     berth.settings,
   );
   reader = search.add('reader-key', (JSON.parse(made) as { api_key: string }).api_key);

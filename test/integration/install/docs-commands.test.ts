@@ -23,7 +23,7 @@ let folder: string;
 let variables: NodeJS.ProcessEnv;
 
 async function newKey(name: string, scopes: string): Promise<string> {
-  const words = ['keys', 'create', '--tenant', 'shop', '--name', name, '--scopes', scopes, '--json'];
+  const words = ['keys', 'create', '--tenant', 'shop', '--name', name, '--scopes', scopes, '-o', 'json'];
   return JSON.parse(await runBerth(berth.stateDir, words, berth.settings)).api_key;
 }
 

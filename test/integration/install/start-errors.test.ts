@@ -140,7 +140,7 @@ describe('the commands migrate and keys create', () => {
   it('grant the scope admin only when it is requested', async () => {
     const scopesOf = async (...more: string[]) =>
       JSON.parse(
-        await runBerth(stateDir, ['keys', 'create', '--tenant', 'a', '--name', 'b', '--json', ...more], {
+        await runBerth(stateDir, ['keys', 'create', '--tenant', 'a', '--name', 'b', '-o', 'json', ...more], {
           DATABASE_URL: migratedDatabase,
         }),
       ).scopes as string[];

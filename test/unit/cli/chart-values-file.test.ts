@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parsePolicy } from '../../../src/app/policy-file.ts';
-import { loadChartValues } from '../../../src/cli/chart-values-file.ts';
+import { loadChartValues } from '../../../src/cli/admin/chart-values-file.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'berth-values-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -25,8 +25,8 @@ const cutStream = exchange('GET', STREAM, 10, 20);
 const pages = exchange('GET', RESOURCES, 30, 40);
 const write = exchange('PATCH', APPLY, 50, 60);
 
-const judge = (asked: readonly KubernetesExchange[]) =>
-  afterCuts({ asked, watched: WATCHED, cut: new Set(WATCHED), hasBegun: false }).map(
+const judge = (requests: readonly KubernetesExchange[]) =>
+  afterCuts({ requests, watched: WATCHED, cut: new Set(WATCHED), hasBegun: false }).map(
     ({ message }) => message,
   );
 
@@ -46,7 +46,7 @@ test('holds when the first write follows the last page, and a page was retried',
 });
 
 describe('is broken', () => {
-  const early = 'apply manageddeployments shop before all was listed';
+  const early = 'apply manageddeployments shop before all lists were complete';
 
   test.each<[string, KubernetesExchange[], KubernetesExchange[]]>([
     ['the list after the cut has failed', [page('', 30, 500)], [page('', 70)]],
@@ -69,6 +69,6 @@ describe('is broken', () => {
   });
 
   test('when nothing is listed after the cut', () => {
-    expect(judge([cutStream])).toEqual([expect.stringContaining('not listed as it should be')]);
+    expect(judge([cutStream])).toEqual([expect.stringContaining('not listed correctly')]);
   });
 });

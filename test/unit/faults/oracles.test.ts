@@ -58,7 +58,7 @@ describe('O1, compared with the desired state', () => {
     [
       'an object that is not desired',
       live(right, undefined, [object('HorizontalPodAutoscaler', 'shop-1-api')]),
-      'HorizontalPodAutoscaler shop-1-api is there, and nothing wants it',
+      'HorizontalPodAutoscaler shop-1-api exists, but is not desired',
     ],
     ['another value', live(service({ ports: [{ port: 81 }] })), 'Service shop-1: spec.ports'],
   ])('reports %s', (_, found, message) => {
@@ -79,7 +79,7 @@ describe('O1, compared with the desired state', () => {
       live(right, [object('Secret', 'shop-1-env-2', { data: encoded({ TOKEN: token }) })]);
     expect(desiredStateDifferences(wanted, holding('second'), { TOKEN: 'second' })).toEqual([]);
     expect(desiredStateDifferences(wanted, holding('first'), { TOKEN: 'second' })).toEqual([
-      'Secret shop-1-env-2: TOKEN is not what was sent',
+      'Secret shop-1-env-2: TOKEN differs from the value that was sent',
     ]);
   });
 });
@@ -140,7 +140,7 @@ describe('the time limit of O1', () => {
     await ended;
     expect(faults.last.what).toBe('before');
     rule.remove();
-    expect(faults.last.what).toBe('before taken back');
+    expect(faults.last.what).toBe('before removed');
     proxy.cut('operator');
     expect(faults.last.what).toBe('cut');
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Effect } from '../../faults/effects.ts';
 import { killPlans } from '../../faults/plans/kill.ts';
-import { metEachTime, type Recording, readRecording, unrecorded } from '../../faults/record.ts';
+import { inEveryRun, type Recording, readRecording, unrecorded } from '../../faults/record.ts';
 
 const effect = (role: Effect['role'], what: string, occurrence = 1): Effect => ({ role, what, occurrence });
 const APPLY = effect('operator', 'apply deployments shop-x-api');
@@ -9,7 +9,7 @@ const REPORT = effect('listener', 'post reports');
 
 test('records only effects that occur in each run', () => {
   const rare = effect('operator', 'delete services shop-x');
-  expect(metEachTime([[APPLY, rare], [APPLY], [APPLY, rare]])).toEqual([APPLY]);
+  expect(inEveryRun([[APPLY, rare], [APPLY], [APPLY, rare]])).toEqual([APPLY]);
 });
 
 test('reports effects that the recording of a workload lacks, even if that of another has them', () => {

@@ -24,28 +24,31 @@ const exchange = (seq: number, at: number, more: Partial<KubernetesExchange> = {
   ...more,
 });
 
-/** Refused three times and then taken, each after so many milliseconds. */
+/** Three rejected attempts and a successful one, with this pause in milliseconds between them. */
 const tried = (pauseMs: number) => [
   ...[0, 1, 2].map((index) => exchange(index + 1, index * (pauseMs + 2))),
   exchange(4, 3 * (pauseMs + 2), { status: 200, upstreamStatus: 200 }),
 ];
-const look = (at: number) => exchange(9, at, { verb: 'get', method: 'GET', upstreamStatus: 200 });
-const knowing = (told: number[] = [], asked: KubernetesExchange[] = []) => ({ told, asked: () => asked });
+const read = (at: number) => exchange(9, at, { verb: 'get', method: 'GET', upstreamStatus: 200 });
+const knowing = (eventTimes: number[] = [], reads: KubernetesExchange[] = []) => ({
+  eventTimes,
+  reads: () => reads,
+});
 
 test('reports attempts that follow each other immediately', () => {
-  const line = 'tried again after 3 ms, and nothing was looked at between';
+  const line = 'tried again after 3 ms, without a read or an event since';
   expect(blindRetries(tried(3), knowing())).toEqual([line, line, line]);
 });
 
 test('accepts an attempt after a pause, a read of the object or an event', () => {
   expect(blindRetries(tried(200), knowing())).toEqual([]);
-  const looks = [look(3), look(8), look(13)];
-  expect(blindRetries(tried(3), knowing([], looks))).toEqual([]);
+  const reads = [read(3), read(8), read(13)];
+  expect(blindRetries(tried(3), knowing([], reads))).toEqual([]);
   expect(blindRetries(tried(3), knowing([4, 9, 14]))).toEqual([]);
 });
 
 test('counts each read and each event for one attempt only', () => {
-  expect(blindRetries(tried(3), knowing([], [look(3)]))).toHaveLength(2);
+  expect(blindRetries(tried(3), knowing([], [read(3)]))).toHaveLength(2);
   expect(blindRetries(tried(3), knowing([4]))).toHaveLength(2);
   const [first, second, ...rest] = tried(3);
   const late = rest.map((later) => ({ ...later, at: later.at + 300, endedAt: later.endedAt + 300 }));
@@ -53,20 +56,20 @@ test('counts each read and each event for one attempt only', () => {
 });
 
 test('ignores reads of other objects and events from before the decision', () => {
-  const other = { ...look(3), name: 'other-api' };
+  const other = { ...read(3), name: 'other-api' };
   expect(blindRetries(tried(3), knowing([-1_500], [other]))).toHaveLength(3);
 });
 
-/** Refused at these times. */
-const refusedAt = (...times: number[]) => times.map((at, index) => exchange(index + 1, at, { status: 422 }));
+/** Attempts that were rejected at these times. */
+const rejectedAt = (...times: number[]) => times.map((at, index) => exchange(index + 1, at, { status: 422 }));
 
 test('accepts three attempts in 15 s of a call that was rejected as invalid', () => {
   expect(frequentRetries([])).toEqual([]);
-  expect(frequentRetries(refusedAt(0, 2_500, 7_500, 17_500))).toEqual([]);
-  const line = (found: string) => `"apply deployments" was refused as invalid, and tried ${found}`;
-  expect(frequentRetries(refusedAt(0, 2_500, 7_500, 14_500))).toEqual([line('4 times within 15000 ms')]);
-  expect(frequentRetries(refusedAt(0, 500, 2_500))).toEqual([line('again after 498 ms')]);
-  expect(frequentRetries(refusedAt(0, 1_000, 3_000, 7_000))).toEqual([
+  expect(frequentRetries(rejectedAt(0, 2_500, 7_500, 17_500))).toEqual([]);
+  const line = (found: string) => `"apply deployments" was rejected as invalid, and tried ${found}`;
+  expect(frequentRetries(rejectedAt(0, 2_500, 7_500, 14_500))).toEqual([line('4 times within 15000 ms')]);
+  expect(frequentRetries(rejectedAt(0, 500, 2_500))).toEqual([line('again after 498 ms')]);
+  expect(frequentRetries(rejectedAt(0, 1_000, 3_000, 7_000))).toEqual([
     line('4 times within 15000 ms'),
     line('again after 998 ms'),
   ]);

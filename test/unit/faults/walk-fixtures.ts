@@ -1,7 +1,7 @@
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { ClusterState } from '../../faults/walk/cluster-state.ts';
 
-/** As the API answers. */
+/** A deployment as the API returns it. */
 export const deployment = (id: string, host: string | null, secrets: readonly Secret[] = []) =>
   ({
     id,
@@ -36,11 +36,11 @@ export interface Variation {
   readonly cpu?: string;
   readonly replicas?: number;
   readonly scaled?: boolean;
-  /** Of the environment's only variable. */
+  /** Value of the only variable of the environment. */
   readonly value?: string;
-  /** Of the role that owns the database. */
+  /** Role that owns the database. */
   readonly role?: string;
-  /** Which the URI has; absent: the other key's. */
+  /** Password in the URI. Absent: that of the key `password`. */
   readonly otherPassword?: string;
 }
 
@@ -50,7 +50,7 @@ const secretData = (values: Readonly<Record<string, string>>) => ({
   ),
 });
 
-/** A deployment in the cluster, with a password of its own. */
+/** The objects of a deployment in the cluster. Each deployment has another password. */
 export function stateOf(id: string, more: Variation = {}): ClusterState {
   const app = `app-${id}`;
   const object = (kind: string, name: string, rest: object) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { comparable, podTemplates } from '../../faults/walk/cluster-state.ts';
-import { effectIssues, refusalIssues } from '../../faults/walk/effects.ts';
+import { effectIssues, rejectionIssues } from '../../faults/walk/effects.ts';
 import { afterPatch, patchTo, type WalkRecord } from '../../faults/walk/record.ts';
 import { differencesOf, leftovers, otherRevisions, surplusPods } from '../../faults/walk/state-checks.ts';
 import { deployment, stateOf } from './walk-fixtures.ts';
@@ -117,7 +117,7 @@ describe('two states', () => {
 describe('a state is reported', () => {
   test('when the number of pods differs from the desired number', () => {
     const { ManagedDeployment } = stateOf('id-0001');
-    expect(surplusPods({ ...stateOf('id-0001'), ManagedDeployment })).toEqual(['api: 0 pods, 1 wanted']);
+    expect(surplusPods({ ...stateOf('id-0001'), ManagedDeployment })).toEqual(['api: 0 pods, 1 desired']);
     expect(surplusPods(stateOf('id-0001', { replicas: 0 }))).toEqual([]);
   });
 
@@ -150,7 +150,7 @@ describe('a call is reported', () => {
     const right = answer({ ...image('registry.test/app:2'), latest_revision_id: 'new', generation: 2 });
     expect(effectIssues(patch, before as never, right)).toEqual([]);
     expect(messages(effectIssues(patch, before as never, answer({})))).toEqual([
-      'it: the record is not what the contract makes of it',
+      'it: the record differs from that of the contract',
     ]);
     expect(messages(effectIssues(patch, before as never, answer(image('registry.test/app:2'))))).toEqual([
       'it: no new revision',
@@ -160,10 +160,10 @@ describe('a call is reported', () => {
   test('when it had an effect that was not requested', () => {
     const nothing = step({ kind: 'patch', body: {} });
     expect(messages(effectIssues(nothing, before as never, answer({ generation: 2 })))).toEqual([
-      'it changed nothing, and yet the generation',
+      'it changed the generation, but not the record',
     ]);
     expect(messages(effectIssues(nothing, before as never, answer({ latest_revision_id: 'new' })))).toEqual([
-      'it: a new revision that nothing asked for',
+      'it: an unexpected new revision',
     ]);
     expect(messages(effectIssues(step({ kind: 'redeploy' }), before as never, answer({})))).toEqual([
       'it: no new revision',
@@ -171,24 +171,27 @@ describe('a call is reported', () => {
   });
 
   test('when it should have been rejected and was accepted', () => {
-    const refused = (spec: object) =>
+    const rejected = (spec: object) =>
       ({
-        move: 'refused',
+        move: 'rejected',
         what: 'it',
         call: { kind: 'patch', body: { source_config: { resource_spec: spec } } },
       }) as never;
     const own = { ...before, secrets: [{ name: 'DATABASE_URI_CUSTOM', value: 'x' }] };
-    const taken = (spec: object, of: object) =>
-      messages(effectIssues(refused(spec), of as never, of as never));
-    expect(taken({ min_scale: -1 }, own)).toContain('it, and was taken');
-    expect(taken({ db_max_connections: 1 }, before)).toContain('it, and was taken');
-    expect(taken({ db_max_connections: 1 }, own)).not.toContain('it, and was taken');
+    const accepted = (spec: object, of: object) =>
+      messages(effectIssues(rejected(spec), of as never, of as never));
+    expect(accepted({ min_scale: -1 }, own)).toContain('it was accepted');
+    expect(accepted({ db_max_connections: 1 }, before)).toContain('it was accepted');
+    expect(accepted({ db_max_connections: 1 }, own)).not.toContain('it was accepted');
   });
 
   test('when it was rejected and had an effect', () => {
-    expect(refusalIssues(400, before as never, answer({}))).toEqual([]);
-    expect(refusalIssues(400, before as never, answer({ updated_at: 'now' }))).toEqual([
-      { message: 'a refusal (400) had an effect', diff: ['deployment.updated: walked "now", direct "then"'] },
+    expect(rejectionIssues(400, before as never, answer({}))).toEqual([]);
+    expect(rejectionIssues(400, before as never, answer({ updated_at: 'now' }))).toEqual([
+      {
+        message: 'a rejected call (400) had an effect',
+        diff: ['deployment.updated: walked "now", direct "then"'],
+      },
     ]);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
-import { refusedRequests } from '../../faults/walk/audit.ts';
+import { rejectedRequests } from '../../faults/walk/audit.ts';
 import type { ClusterState } from '../../faults/walk/cluster-state.ts';
 import { StepGenerator } from '../../faults/walk/generator.ts';
 import { afterPatch, failingImage, type WalkRecord, type WalkStep } from '../../faults/walk/record.ts';
@@ -27,7 +27,7 @@ const REJECTED_BY_POLICY = [
 ];
 
 function walk(seed: number, lane: number, count: number) {
-  const generator = new StepGenerator(seed, { lane, type: null, owes: [] });
+  const generator = new StepGenerator(seed, { lane, type: null, requiredFields: [] });
   const records: WalkRecord[] = [generator.first()];
   const steps: WalkStep[] = [];
   for (let step = 0; step < count; step += 1) {
@@ -35,7 +35,7 @@ function walk(seed: number, lane: number, count: number) {
     const next = generator.next({ record, revisions: step + 1, failed: failingImage(record) !== null });
     steps.push(next);
     const { call, move } = next;
-    const after = call.kind === 'patch' && move !== 'refused' ? afterPatch(record, call.body) : record;
+    const after = call.kind === 'patch' && move !== 'rejected' ? afterPatch(record, call.body) : record;
     records.push(resourceSpecSchema.safeParse(after.spec).success ? after : record);
   }
   return { steps, records };
@@ -69,7 +69,7 @@ test('changes every leaf of resource_spec, and sends those that the policy rejec
   expect([...LEAVES].filter((path) => !met.has(path))).toEqual([]);
 });
 
-test('reports a walk that missed a part of what it owes', () => {
+test('reports a walk that missed a part of what it must cover', () => {
   const options = {
     seed: 1,
     steps: 600,
@@ -81,7 +81,7 @@ test('reports a walk that missed a part of what it owes', () => {
     seed: 1,
     shortest: 300,
     fewestCompared: 5,
-    unwell: 0,
+    unhealthy: 0,
     returned: 1,
     violations: [],
     missing: [],
@@ -91,7 +91,7 @@ test('reports a walk that missed a part of what it owes', () => {
   expect(missed({})).toBe(0);
   for (const more of [{ missing: ['cpu was never removed'] }, { shortest: 299 }, { fewestCompared: 4 }])
     expect(missed(more)).toBe(1);
-  for (const more of [{ unwell: 1 }, { returned: 0 }]) expect(missed(more)).toBe(1);
+  for (const more of [{ unhealthy: 1 }, { returned: 0 }]) expect(missed(more)).toBe(1);
 });
 
 describe('the audit log', () => {
@@ -108,7 +108,7 @@ describe('the audit log', () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-walk-audit-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'audit.log'), lines.join('\n'));
-    const found = await refusedRequests(join(folder, 'audit.log'), 'n');
+    const found = await rejectedRequests(join(folder, 'audit.log'), 'n');
     return found.map(({ message }) => message.replace(/^.*deployments\/shop: /, ''));
   }
 

@@ -138,7 +138,7 @@ describe('packages', () => {
     executable(join(project, 'bin', 'npm'), '#!/bin/sh\necho "no network" >&2\nexit 7\n');
     const { code, stderr } = await run('hello.ts');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/no network.*npm ended with 7.*registry reachable/s);
+    expect(stderr).toMatch(/no network.*npm ended with 7.*registry is reachable/s);
   });
 });
 

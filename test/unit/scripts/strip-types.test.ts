@@ -76,5 +76,5 @@ test('converts all of src to JavaScript that loads, with the same lines and with
   }
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', LOAD_ALL], { cwd: folder });
   const help = await promisify(execFile)(process.execPath, ['src/main.js', '--help'], { cwd: folder });
-  expect(help.stdout).toMatch(/^usage: berth/);
+  expect(help.stdout).toMatch(/^Usage: berth/);
 });

@@ -30,7 +30,7 @@ export function asText(findings: readonly Finding[]): string {
   return [...lines, '', sum].join('\n');
 }
 
-/** Output for programs: `{ok, findings: [{check, outcome, message, next?}]}`. */
-export function asJson(findings: readonly Finding[]): string {
-  return JSON.stringify({ ok: isHealthy(findings), findings }, null, 2);
+/** Output for programs. */
+export function report(findings: readonly Finding[]): { ok: boolean; findings: readonly Finding[] } {
+  return { ok: isHealthy(findings), findings };
 }

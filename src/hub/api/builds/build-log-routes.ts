@@ -49,9 +49,11 @@ const logSchema = z
     offset: z.int().describe('To get the next page, pass this value in the next request.'),
     complete: z.boolean().describe('True: the log ends here. False: more lines exist or may follow.'),
   })
-  .describe("A page of a build's log.");
+  .meta({ id: 'BuildLogPage', description: "A page of a build's log." });
 
-const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
+const streamedSchema = z
+  .union([buildLogLineSchema, streamEndSchema])
+  .meta({ id: 'BuildLogStreamItem', description: 'One line of the stream.' });
 
 const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
@@ -119,7 +121,6 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',
-        operationId: 'getBuildLog',
         description: `Returns the output of the build steps, oldest first, also while the build runs. Values of secrets are masked. Berth keeps at most ${KEPT_LOG.lines} lines per build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
         params: revisionParams,
         querystring: query,

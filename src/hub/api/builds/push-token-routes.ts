@@ -9,7 +9,7 @@ import { findDeployment } from '../../store/deployments/deployments.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, deletionConflict, notFound } from '../core/errors.ts';
-import { deploymentParams, noQuery } from '../core/query.ts';
+import { deploymentParams, emptyBody, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -31,7 +31,7 @@ const pushTokenSchema = z
       ),
     expires_at: timeSchema.describe('Expiry time. If the deployment is deleted, the token expires at once.'),
   })
-  .describe('Short-lived credentials for the registry of the platform.');
+  .meta({ id: 'PushToken', description: 'Short-lived credentials for the registry of the platform.' });
 
 const HOUR_SECONDS = 3600;
 
@@ -66,7 +66,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
           "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. The deployment must have the source internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
         params: deploymentParams,
         querystring: noQuery,
-        body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
+        body: emptyBody,
         response: { 200: pushTokenSchema, ...errorAnswers(400, 404, 409, 413, 415) },
       },
     },

@@ -36,21 +36,23 @@ const scope = z
   .describe('Requested access, such as repository:PATH:pull,push. The parameter can be repeated.');
 
 const query = z.looseObject({ service, scope });
-const form = z.looseObject({
-  grant_type: z.enum(['password', 'refresh_token']).describe('How the credential is sent.'),
-  service,
-  scope,
-  password: z
-    .string()
-    .max(4096)
-    .optional()
-    .describe('The credential, for the grant type password. The user name is ignored.'),
-  refresh_token: z
-    .string()
-    .max(4096)
-    .optional()
-    .describe('The credential, for the grant type refresh_token.'),
-});
+const form = z
+  .looseObject({
+    grant_type: z.enum(['password', 'refresh_token']).describe('How the credential is sent.'),
+    service,
+    scope,
+    password: z
+      .string()
+      .max(4096)
+      .optional()
+      .describe('The credential, for the grant type password. The user name is ignored.'),
+    refresh_token: z
+      .string()
+      .max(4096)
+      .optional()
+      .describe('The credential, for the grant type refresh_token.'),
+  })
+  .meta({ id: 'RequestRegistryToken', description: 'A request for a token, as an OAuth 2 form.' });
 
 const tokenSchema = z
   .object({
@@ -63,7 +65,7 @@ const tokenSchema = z
     expires_in: z.int().describe('Lifetime in seconds.'),
     issued_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A token for the registry.');
+  .meta({ id: 'RegistryToken', description: 'A token for the registry.' });
 
 interface TokenRequest {
   readonly credential: string | null;

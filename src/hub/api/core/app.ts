@@ -6,7 +6,7 @@ import { pushTokenRoutes } from '../builds/push-token-routes.ts';
 import { registryTokenRoutes } from '../builds/registry-token-routes.ts';
 import { deploymentDeletionRoutes } from '../deployments/deployment-deletion-routes.ts';
 import { deploymentRoutes } from '../deployments/deployment-routes.ts';
-import { eventRoutes } from '../deployments/event-routes.ts';
+import { eventRoutes } from '../events/event-routes.ts';
 import { integrationRoutes } from '../integrations/integration-routes.ts';
 import { listenerChangeRoutes } from '../listeners/listener-change-routes.ts';
 import { registerListenerProtocol } from '../listeners/listener-protocol-routes.ts';

@@ -35,6 +35,8 @@ export interface ApiDeps {
   readonly hints: WorkHints;
   /** Wakes followers of a log, by the id of its revision or request. Without these hints, followers poll. */
   readonly logHints?: WorkHints;
+  /** Wakes streams of events. Without these hints, streams poll. */
+  readonly eventHints?: WorkHints;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

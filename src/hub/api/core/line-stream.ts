@@ -12,8 +12,11 @@ import { ApiError, toApiError } from './errors.ts';
 export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
-  .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
-  .describe('The end of a stream. If a stream ends without this object, the stream was interrupted.');
+  .object({ end: z.string().describe('The last line: a message that says why the stream ends.') })
+  .meta({
+    id: 'StreamEnd',
+    description: 'The end of a stream. If a stream ends without this object, the stream was interrupted.',
+  });
 
 /** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;
@@ -35,9 +38,9 @@ async function* encoded(batches: Batches, writeLine: WriteLine, logger: Logger):
     }
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
-    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a log stream was interrupted');
+    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines was interrupted');
     const why = typeof detail === 'string' ? detail : 'The request was rejected.';
-    // Clients recognize by the text "ask again" that the log continues.
+    // Clients recognize by the text "ask again" that the stream continues.
     const isBroken = statusCode >= 500 && !why.includes('ask again');
     yield `${writeLine({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
   }
@@ -63,15 +66,21 @@ export interface Readers {
 
 const RETRY_SECONDS = 10;
 
-/** @param most maximum number of readers of one tenant, and of all tenants */
-export function createReaders(most: { readonly tenant: number; readonly all: number }): Readers {
+/**
+ * @param most maximum number of readers of one tenant, and of all tenants
+ * @param what what is read, for the error
+ */
+export function createReaders(
+  most: { readonly tenant: number; readonly all: number },
+  what = 'logs',
+): Readers {
   const present = new Map<string, number>();
   let all = 0;
   return {
     enter(tenantId) {
       const count = present.get(tenantId) ?? 0;
       if (count >= most.tenant || all >= most.all) {
-        const detail = 'Too many logs are being read at the same time. End a read, or try again later.';
+        const detail = `Too many ${what} are being read at the same time. End a read, or try again later.`;
         throw new ApiError(429, detail, { retryAfterSeconds: RETRY_SECONDS });
       }
       all += 1;

@@ -5,7 +5,8 @@ import { text } from '../../../domain/kubernetes/text.ts';
 /** Query parameters that several routes share. */
 
 const MAX_OFFSET = 1_000_000_000;
-const DEFAULT_LIMIT = 20;
+/** Number of resources of a page whose request names no limit. */
+export const DEFAULT_LIMIT = 20;
 
 /**
  * Parses an integer. An integer beyond the safe range becomes the nearest number, which the schema still rejects as too
@@ -79,6 +80,32 @@ export const pageOnly = z.strictObject(pageQuery);
 
 /** The schema of routes without query parameters. */
 export const noQuery = z.strictObject({});
+
+/**
+ * A page of a list.
+ * @param id name of the schema in the OpenAPI document
+ * @param order of the resources
+ */
+export function pageSchema<Item extends z.ZodType>(
+  id: string,
+  item: Item,
+  description: string,
+  order = 'Newest first.',
+) {
+  return z
+    .object({
+      resources: z.array(item).describe(order),
+      offset: z.int().describe('To get the next page, pass this value in the next request.'),
+    })
+    .meta({ id, description });
+}
+
+/** The schema of the body of routes that need none. */
+export const emptyBody = z
+  .strictObject({})
+  .nullable()
+  .meta({ id: 'Empty', description: 'An empty object, or null.' })
+  .optional();
 
 /** The offset of the next page. */
 export function nextOffset(page: { offset: number }, resources: readonly unknown[]): number {

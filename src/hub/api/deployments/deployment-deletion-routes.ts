@@ -11,7 +11,7 @@ import { actorOf, callerOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { checkIfMatch, etag, ifMatchHeaders } from '../core/etag.ts';
-import { booleanQuery, csvQuery, deploymentParams } from '../core/query.ts';
+import { booleanQuery, csvQuery, deploymentParams, emptyBody } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentDeployment } from './deployment-present.ts';
 import { maskQuery, presenting } from './deployment-response.ts';
@@ -56,19 +56,21 @@ const bulkSchema = z
   .object({
     resources: z
       .array(
-        z.object({
-          deployment_id: uuidSchema.describe('The requested id.'),
-          status: z
-            .int()
-            .describe(
-              'Status of the single deletion: 204 for a started deletion, 404 for a missing deployment.',
-            ),
-          detail: z.string().nullable().describe('Error message. null: no error.'),
-        }),
+        z
+          .object({
+            deployment_id: uuidSchema.describe('The requested id.'),
+            status: z
+              .int()
+              .describe(
+                'Status of the single deletion: 204 for a started deletion, 404 for a missing deployment.',
+              ),
+            detail: z.string().nullable().describe('Error message. null: no error.'),
+          })
+          .meta({ id: 'DeletionResult', description: 'Result of the deletion of one deployment.' }),
       )
       .describe('One result for each distinct id, in the order of the request.'),
   })
-  .describe('Result of the deletion of each deployment.');
+  .meta({ id: 'DeletionResults', description: 'Result of the deletion of each deployment.' });
 
 function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
   return outcome === 'missing'
@@ -185,7 +187,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,
-        body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
+        body: emptyBody,
         response: { 200: deploymentSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) },
       },
     },

@@ -24,10 +24,10 @@ import { patchDeployment } from './deployment-patch.ts';
 import { presentDeployment } from './deployment-present.ts';
 import { maskQuery, presenting } from './deployment-response.ts';
 import {
-  changedDeploymentSchema,
   deploymentListSchema,
   deploymentSchema,
   dryRunSchema,
+  updatedDeploymentSchema,
 } from './deployment-schema.ts';
 
 const READ = { scopes: ['deployments:read'] } as const;
@@ -187,7 +187,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       config: { access: WRITE, answerHeaders: ['ETag'] },
       schema: {
         tags: ['deployments'],
-        summary: 'Change a deployment',
+        summary: 'Update a deployment',
         description:
           'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets ' +
           'is the complete new list. A change of source_revision_config or of secrets creates a new revision. A ' +
@@ -197,9 +197,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         querystring: writeQuery,
         body: patchBodySchema,
         response: {
-          200: z
-            .union([changedDeploymentSchema, dryRunSchema])
-            .describe('The deployment. With dry_run, the response also contains the effects of the request.'),
+          200: updatedDeploymentSchema,
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

@@ -9,6 +9,7 @@ import {
   resourceSpecSchema,
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
+import { pageSchema } from '../core/query.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
@@ -22,11 +23,10 @@ const shownFields = Object.fromEntries(
 
 /** resource_spec in a response. All fields are present. Unset fields are null. */
 export type ShownResourceSpec = Shown<ResourceSpec>;
-export const shownResourceSpecSchema = z
-  .object(shownFields)
-  .describe(
-    'resource_spec as it was sent. Fields that were not set are null.',
-  ) as unknown as z.ZodType<ShownResourceSpec>;
+export const shownResourceSpecSchema = z.object(shownFields).meta({
+  id: 'ResourceSpec',
+  description: 'resource_spec as it was sent. Fields that were not set are null.',
+}) as unknown as z.ZodType<ShownResourceSpec>;
 
 export const shownSourceConfigSchema = z
   .object({
@@ -44,7 +44,10 @@ export const shownSourceConfigSchema = z
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
   })
-  .describe('source_config as it was sent. Fields that were not set are null.');
+  .meta({
+    id: 'SourceConfig',
+    description: 'source_config as it was sent. Fields that were not set are null.',
+  });
 
 export const shownRevisionConfigSchema = z
   .object({
@@ -53,7 +56,7 @@ export const shownRevisionConfigSchema = z
     image_uri: z.string().nullable().describe('Image as it was sent.'),
     repo_commit_sha: z.string().nullable().describe('Commit that was built. Set by the server.'),
   })
-  .describe('source_revision_config of the latest revision.');
+  .meta({ id: 'SourceRevisionConfig', description: 'source_revision_config of the latest revision.' });
 
 const shownSecretSchema = z
   .object({
@@ -62,7 +65,7 @@ const shownSecretSchema = z
       .string()
       .describe('Value. Value of the variable, masked for keys without the scope secrets:read.'),
   })
-  .describe('A secret.');
+  .meta({ id: 'Secret', description: 'A secret.' });
 
 const ID = 'Id, a UUID.';
 
@@ -106,7 +109,7 @@ export const deploymentSchema = z
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })
-  .describe('A deployment.');
+  .meta({ id: 'Deployment', description: 'A deployment.' });
 export type ShownDeployment = z.infer<typeof deploymentSchema>;
 
 const effectsField = {
@@ -117,23 +120,14 @@ const effectsField = {
     ),
 };
 
-export const changedDeploymentSchema = deploymentSchema
-  .extend({ effects: effectsField.effects.optional() })
-  .describe('The changed deployment. effects is present only if the change restarts data services.');
-
-export const deploymentListSchema = z
-  .object({
-    resources: z.array(deploymentSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of deployments.');
+export const deploymentListSchema = pageSchema('DeploymentPage', deploymentSchema, 'A page of deployments.');
 
 const manifestSchema = z
   .looseObject({
     apiVersion: z.string().describe('API group and version.'),
     kind: z.string().describe('Kind.'),
   })
-  .describe('A Kubernetes object.');
+  .meta({ id: 'Manifest', description: 'A Kubernetes object.' });
 
 const dryRunFields = {
   manifests: z
@@ -151,7 +145,17 @@ const dryRunFields = {
     ),
 };
 
-export const dryRunSchema = deploymentSchema
-  .extend({ ...dryRunFields, ...effectsField })
-  .describe('The resulting deployment and the effects of the request. A dry run stores nothing.');
+export const dryRunSchema = deploymentSchema.extend({ ...dryRunFields, ...effectsField }).meta({
+  id: 'DeploymentDryRun',
+  description: 'The resulting deployment and the effects of the request. A dry run stores nothing.',
+});
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;
+
+/** The response to PATCH. One schema for both cases, because clients in typed languages handle unions poorly. */
+export const updatedDeploymentSchema = deploymentSchema
+  .extend(z.object({ ...dryRunFields, ...effectsField }).partial().shape)
+  .meta({
+    id: 'UpdatedDeployment',
+    description:
+      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds and pods_roll are present only with dry_run.',
+  });

@@ -200,7 +200,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       config: { access: WRITE },
       schema: {
         tags: ['integrations'],
-        summary: 'Change an integration',
+        summary: 'Update an integration',
         description:
           'Changes the name or the token. Provider and host_url cannot be changed, because a token belongs to one host.',
         params,

@@ -4,6 +4,7 @@ import { NAME_FORM, nameSchema } from '../../../domain/core/name.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { gitHostUrlSchema } from '../../../domain/net/https-url.ts';
 import type { Integration } from '../../store/builds/integrations.ts';
+import { pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
 /** Integrations in requests and responses. A token is accepted and never returned. */
@@ -27,11 +28,11 @@ export const createIntegrationSchema = z
       .meta({ examples: ['https://git.example.com'] }),
     token: tokenSchema,
   })
-  .describe('The integration to create.');
+  .meta({ id: 'CreateIntegration', description: 'The integration to create.' });
 
 export const patchIntegrationSchema = z
   .strictObject({ name: integrationNameSchema.optional(), token: tokenSchema.optional() })
-  .describe('The changes. Absent fields keep their value.');
+  .meta({ id: 'UpdateIntegration', description: 'The changes. Absent fields keep their value.' });
 
 export const integrationSchema = z
   .object({
@@ -51,14 +52,13 @@ export const integrationSchema = z
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change of name, token or webhook secret.'),
   })
-  .describe('Credentials for a git host. Responses never contain the token.');
+  .meta({ id: 'Integration', description: 'Credentials for a git host. Responses never contain the token.' });
 
-export const integrationListSchema = z
-  .object({
-    resources: z.array(integrationSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of integrations.');
+export const integrationListSchema = pageSchema(
+  'IntegrationPage',
+  integrationSchema,
+  'A page of integrations.',
+);
 
 const repositorySchema = z
   .object({
@@ -70,14 +70,14 @@ const repositorySchema = z
       .nullable()
       .describe('True if the repository is private. null: the git host does not report this.'),
   })
-  .describe('A repository that the token can read.');
+  .meta({ id: 'Repository', description: 'A repository that the token can read.' });
 
-export const repositoryListSchema = z
-  .object({
-    resources: z.array(repositorySchema).describe('Repositories in the order of the git host.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of repositories. An empty page follows the last page.');
+export const repositoryListSchema = pageSchema(
+  'RepositoryPage',
+  repositorySchema,
+  'A page of repositories. An empty page follows the last page.',
+  'Repositories in the order of the git host.',
+);
 
 /** An integration in a response. */
 export const presentIntegration = (integration: Integration): z.infer<typeof integrationSchema> => ({

@@ -70,7 +70,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
       config: { access: WRITE },
       schema: {
         tags: ['listeners'],
-        summary: 'Change a listener',
+        summary: 'Update a listener',
         description:
           'Changes the compute_id or the namespaces of a listener of the tenant. A namespace with deployments cannot be removed. BERTH_NAMESPACES of a listener replaces the list with each renewal of its lease. Listeners of the platform cannot be changed: 403. An admin can only clear the cluster of such a listener, with cluster_id as the only field.',
         params,

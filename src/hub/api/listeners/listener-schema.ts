@@ -4,6 +4,7 @@ import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { dnsLabelSchema } from '../../../domain/kubernetes/names.ts';
 import { LISTENER_STATUSES } from '../../../domain/revision/states.ts';
 import type { ListenerRecord } from '../../store/core/records.ts';
+import { pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
 /** Listeners in requests and responses. */
@@ -20,7 +21,7 @@ const computeConfigSchema = z
         'Namespaces that deployments can use. The first one is the default. An empty list allows all namespaces.',
       ),
   })
-  .describe('Configuration of the listener.');
+  .meta({ id: 'ComputeConfig', description: 'Configuration of the listener.' });
 
 const computeIdSchema = nameSchema.describe(`Name of the cluster, unique in the tenant. ${NAME_FORM}`);
 
@@ -30,7 +31,7 @@ export const listenerBodySchema = z
     compute_id: computeIdSchema,
     compute_config: computeConfigSchema.default({ k8s_namespaces: [] }),
   })
-  .describe('The listener to create.');
+  .meta({ id: 'CreateListener', description: 'The listener to create.' });
 
 export const patchListenerSchema = z
   .strictObject({
@@ -43,7 +44,7 @@ export const patchListenerSchema = z
         'null: clear the cluster of the listener, for a cluster that was rebuilt. The next cluster that takes the lease is then bound to the listener.',
       ),
   })
-  .describe('The changes. Absent fields keep their value.');
+  .meta({ id: 'UpdateListener', description: 'The changes. Absent fields keep their value.' });
 
 export const listenerSchema = z
   .object({
@@ -80,15 +81,10 @@ export const listenerSchema = z
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last change.'),
   })
-  .describe('A listener, which applies deployments in one cluster.');
+  .meta({ id: 'Listener', description: 'A listener, which applies deployments in one cluster.' });
 type ShownListener = z.infer<typeof listenerSchema>;
 
-export const listenerListSchema = z
-  .object({
-    resources: z.array(listenerSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of listeners.');
+export const listenerListSchema = pageSchema('ListenerPage', listenerSchema, 'A page of listeners.');
 
 /** A listener in a response. */
 export function presentListener(record: ListenerRecord): ShownListener {

@@ -67,9 +67,11 @@ const logsSchema = z
     resources: z.array(logLineSchema).describe('Oldest first.'),
     end: z.string().describe('Message that states why the log ends, and which lines are missing.'),
   })
-  .describe('Lines of logs.');
+  .meta({ id: 'Logs', description: 'Lines of logs.' });
 
-const streamedSchema = z.union([logLineSchema, streamEndSchema]);
+const streamedSchema = z
+  .union([logLineSchema, streamEndSchema])
+  .meta({ id: 'LogStreamItem', description: 'One line of the stream.' });
 
 const CUT =
   `The logs are larger than ${MAX_CHARACTERS / 1024 / 1024} MiB, so the rest was omitted. Request fewer ` +
@@ -160,7 +162,6 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',
-        operationId: 'getLogs',
         description:
           "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked.",
         params,

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import type { ApiDeps } from '../core/deps.ts';
 import { noQuery } from '../core/query.ts';
 
-const okSchema = z.object({ status: z.literal('ok').describe('Always ok.') });
+const okSchema = z
+  .object({ status: z.literal('ok').describe('Always ok.') })
+  .meta({ id: 'Health', description: 'The state of the process.' });
 
 /** `/healthz` and `/readyz`, which probes can call without a key. */
 export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {

@@ -60,7 +60,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.4.0' },
     secrets: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
   },
-  PatchDeploymentInput: {
+  UpdateDeploymentInput: {
     source_config: { resource_spec: { max_scale: 5 } },
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.5.0' },
   },
@@ -101,6 +101,7 @@ interface Making {
 }
 
 function allows(schema: JsonSchema, value: unknown): boolean {
+  if (schema.const !== undefined) return schema.const === value;
   if (schema.enum !== undefined) return schema.enum.includes(value);
   if (schema.anyOf !== undefined) return schema.anyOf.some((option) => allows(option, value));
   const kinds = [schema.type ?? []].flat();
@@ -188,14 +189,18 @@ function parameter(given: Parameter, making: Making): Parameter {
 
 const isNull = ({ type }: JsonSchema) => type === 'null';
 
-/** An optional body can be null, but the example of an optional body is not null. */
+/** The schema, or the component that it refers to. */
+const resolved = (schema: JsonSchema | undefined, { schemas }: Making) =>
+  schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(COMPONENT.length)];
+
+/** A body that can be null is optional. Its example is not null. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
   const schema = content[JSON_TYPE]?.schema;
-  const there = schema?.anyOf?.find((option) => !isNull(option));
-  if (schema === undefined || there === undefined || !schema.anyOf?.some(isNull))
-    return { ...body, content: media(content, making) };
+  const options = resolved(schema, making)?.anyOf ?? [];
+  const there = options.find((option) => !isNull(option));
+  if (there === undefined || !options.some(isNull)) return { ...body, content: media(content, making) };
   const example = sample(there, '', making);
   return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
 }

@@ -14,7 +14,9 @@ const COMPONENT = '#/components/schemas/';
 
 function orAlso(schema: JsonSchema, ...others: JsonSchema[]): JsonSchema {
   const { description, ...rest } = schema;
-  return { ...(description === undefined ? {} : { description }), anyOf: [rest, ...others] };
+  const { anyOf, ...more } = rest;
+  const options = anyOf !== undefined && Object.keys(more).length === 0 ? anyOf : [rest];
+  return { ...(description === undefined ? {} : { description }), anyOf: [...options, ...others] };
 }
 
 /** Widens schemas in place. `seen` contains the components that are already widened. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { issuesSchema, sentenceSchema } from './error-schema.ts';
 import {
-  type AnswerHeader,
   type Header,
   type JsonSchema,
   type OpenApiDocument,
@@ -227,24 +226,31 @@ function errorOf(status: string, responses: Operation['responses']): ErrorAnswer
   return answer;
 }
 
-/** For a route that can create an object, a response that creates none (a dry run) has no headers of an object. */
-function finishSuccess(
-  status: string,
-  response: ResponseObject,
-  headers: readonly AnswerHeader[],
-  canMake: boolean,
-) {
-  const carried = headers.filter((name) => status === '201' || (!canMake && name !== 'Location'));
-  const description = response.description === 'Default Response' ? 'Done.' : response.description;
-  return { ...response, description, headers: { ...response.headers, ...headersOf(carried) } };
+type Schemas = OpenApiDocument['components']['schemas'];
+
+/** The description of a response; default: the description of its schema. */
+function descriptionOf({ description, content }: ResponseObject, schemas: Schemas): string {
+  if (description !== undefined && description !== 'Default Response') return description;
+  const name = content?.['application/json']?.schema?.$ref?.split('/').at(-1);
+  const described = schemas[name ?? '']?.description;
+  if (described === undefined) throw new Error(`failed to document a response: ${name} has no description`);
+  return described;
 }
 
-function finish(method: string, operation: Operation): Operation {
-  const { 'x-answer-headers': headers = [], ...rest } = operation;
-  const canMake = operation.responses['201'] !== undefined;
+/** The names of the headers of a response. A response that creates no object (a dry run) has none of an object. */
+function carriedBy(status: string, { responses, 'x-answer-headers': headers = [] }: Operation) {
+  const canCreate = responses['201'] !== undefined;
+  return headers.filter((name) => status === '201' || (!canCreate && name !== 'Location'));
+}
+
+function finish(method: string, operation: Operation, schemas: Schemas): Operation {
+  const { 'x-answer-headers': _, ...rest } = operation;
   const successes = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
-    .map(([status, response]) => [status, finishSuccess(status, response, headers, canMake)]);
+    .map(([status, response]) => {
+      const headers = { ...response.headers, ...headersOf(carriedBy(status, operation)) };
+      return [status, { ...response, description: descriptionOf(response, schemas), headers }];
+    });
   const errors = errorStatuses(method, operation)
     .sort()
     .map((status) => [
@@ -263,7 +269,7 @@ function plain(schema: z.ZodType): JsonSchema {
 export function withAnswers(document: OpenApiDocument): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   for (const { method, path, operation } of operationsOf(document))
-    paths[path] = { ...paths[path], [method]: finish(method, operation) };
+    paths[path] = { ...paths[path], [method]: finish(method, operation, document.components.schemas) };
   const answers = [UNREADABLE, ...Object.values(ERRORS)];
   return {
     ...document,

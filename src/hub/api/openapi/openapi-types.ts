@@ -72,7 +72,12 @@ export interface Operation {
 
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string; description?: string; license?: object };
+  info: {
+    title: string;
+    version: string;
+    description?: string;
+    license?: { name: string; identifier?: string };
+  };
   tags?: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {

@@ -1,56 +1,15 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { conditionSchema } from '../../../domain/conditions/conditions.ts';
-import {
-  createBodySchema,
-  patchBodySchema,
-  sourceConfigBodySchema,
-} from '../../../domain/deployment/deployment-bodies.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
-import { containerSchema } from '../../../domain/kubernetes/container.ts';
-import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
-import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
-import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import {
-  changedDeploymentSchema,
-  deploymentSchema,
-  dryRunSchema,
-  shownResourceSpecSchema,
-} from '../deployments/deployment-schema.ts';
+import { nameComponents, withInputNames, withoutUnused } from './openapi-components.ts';
 import { withExamples } from './openapi-examples.ts';
 import { withLiberties } from './openapi-inputs.ts';
 import { withAnswers } from './openapi-responses.ts';
 import { type AnswerHeader, type JsonSchema, type OpenApiDocument, operationsOf } from './openapi-types.ts';
+import { operationIdOf } from './operation-ids.ts';
 
 /** The OpenAPI document, generated from the schemas that validate requests. */
-
-/** Schemas that become named components. */
-const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
-  Deployment: deploymentSchema,
-  ChangedDeployment: changedDeploymentSchema,
-  DeploymentDryRun: dryRunSchema,
-  CreateDeployment: createBodySchema,
-  PatchDeployment: patchBodySchema,
-  SourceConfig: sourceConfigBodySchema,
-  ResourceSpec: resourceSpecSchema,
-  ShownResourceSpec: shownResourceSpecSchema,
-  EffectiveResourceSpec: effectiveResourceSpecSchema,
-  Container: containerSchema,
-  Volume: volumeSchema,
-  VolumeMount: volumeMountSchema,
-  Condition: conditionSchema,
-};
-
-function nameComponents(): void {
-  for (const [id, schema] of Object.entries(COMPONENTS)) {
-    const known = z.globalRegistry.get(schema);
-    if (known?.id === undefined) z.globalRegistry.add(schema, { ...known, id });
-  }
-}
-
-const toJsonSchema = createJsonSchemaTransform({});
 
 const TENANT_HEADER = {
   type: 'object',
@@ -58,7 +17,8 @@ const TENANT_HEADER = {
     'X-Tenant-Id': {
       type: 'string',
       format: 'uuid',
-      description: 'The tenant. Default: the tenant of the key. Only an admin key can name another tenant.',
+      description:
+        'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
     },
   },
 };
@@ -87,40 +47,12 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
-/** Words that are omitted from operation ids. */
-const ARTICLES = new Set([
-  'a',
-  'an',
-  'the',
-  'its',
-  'of',
-  'is',
-  'be',
-  'can',
-  'that',
-  'and',
-  'or',
-  'to',
-  'for',
-]);
-
-/** `List the revisions of a deployment` → `listRevisionsDeployment`. */
-function operationId(summary: string | undefined): string | undefined {
-  const words = (summary ?? '').match(/[A-Za-z0-9]+/g)?.filter((word) => !ARTICLES.has(word.toLowerCase()));
-  return words
-    ?.map((word, index) => {
-      const rest = word.slice(1).toLowerCase();
-      return (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + rest;
-    })
-    .join('');
-}
-
 /** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
   const { access, answerHeaders = [] } = route.config ?? {};
   const schema = {
-    operationId: operationId(declared.summary),
     ...declared,
+    operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
   } as FastifySchema;
   if (access === 'public' || access === undefined) return { ...schema, security: [] };
@@ -168,35 +100,21 @@ function withoutHelpers(document: OpenApiDocument): OpenApiDocument {
   );
 }
 
+type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
 /** Text that applies to all routes. */
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
-  const steps = [withoutHelpers, withHeaderNames, withTags, withAnswers, withLiberties, examples];
-  const start = withoutUnused(document) as OpenApiDocument;
-  return steps.reduce((made, step) => step(made), start) as Document;
-}
-
-type Document = ReturnType<typeof jsonSchemaTransformObject>;
-
-/**
- * Components exist in a request form and a response form, and most components are used in only one form. Removes
- * components without references.
- */
-function withoutUnused(document: Document): Document {
-  const components = 'components' in document ? document.components : undefined;
-  const schemas = components?.schemas ?? {};
-  const text = JSON.stringify(document);
-  const used = Object.entries(schemas).filter(([name]) => text.includes(`"#/components/schemas/${name}"`));
-  const pruned = {
-    ...document,
-    components: { ...components, schemas: Object.fromEntries(used) },
-  } as Document;
-  return used.length === Object.keys(schemas).length ? pruned : withoutUnused(pruned);
+  const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags, withAnswers];
+  const all = [...steps, withLiberties, examples];
+  return all.reduce((made, step) => step(made), document as OpenApiDocument) as Document;
 }
 
 /** Options of @fastify/swagger. */
 export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
   nameComponents();
+  // It caches the schemas, so each app has its own.
+  const toJsonSchema = createJsonSchemaTransform({});
   return {
     openapi: {
       openapi: '3.1.0',
@@ -221,9 +139,10 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
       },
       security: [{ apiKey: [] }],
     },
-    transform: (document: Parameters<typeof toJsonSchema>[0]) => {
+    transform: (document: Parameters<ReturnType<typeof createJsonSchemaTransform>>[0]) => {
       const { schema, url } = toJsonSchema(document);
-      return { schema: withAccess(schema as FastifySchema, document.route), url };
+      const declared = schema as FastifySchema;
+      return { schema: declared.hide ? declared : withAccess(declared, document.route), url };
     },
     transformObject: (document: Parameters<typeof jsonSchemaTransformObject>[0]) =>
       finished(jsonSchemaTransformObject(document), hosting),

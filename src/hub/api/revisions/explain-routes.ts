@@ -21,7 +21,10 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
-  .describe('The source of the failure. Fields that are not known are absent.');
+  .meta({
+    id: 'FailureSource',
+    description: 'The source of the failure. Fields that are not known are absent.',
+  });
 
 const causeSchema = z
   .object({
@@ -37,7 +40,7 @@ const causeSchema = z
       .boolean()
       .describe('False: the cluster is not observed now, and the entry shows the last known state.'),
   })
-  .describe('A cause in the chain of causes.');
+  .meta({ id: 'Cause', description: 'A cause in the chain of causes.' });
 
 const EXAMPLE = {
   revision_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77',
@@ -107,6 +110,7 @@ const explanationSchema = z
         reason: z.string().describe('The reason that this remedy is for.'),
         text: z.string().describe('The action.'),
       })
+      .meta({ id: 'Remedy', description: 'The next step.' })
       .nullable()
       .describe('The next step. null: no next step is necessary.'),
     effects: z
@@ -122,10 +126,13 @@ const explanationSchema = z
           .describe('Time of the last observation of the cluster. null: never observed.'),
         age_seconds: z.int().nullable().describe('Age of the last observation of the cluster, in seconds.'),
       })
-      .describe('Age and reliability of the information about the cluster.'),
+      .meta({
+        id: 'Knowledge',
+        description: 'Age and reliability of the information about the cluster.',
+      }),
   })
   .describe('Causes of the status of a revision, with the next step.')
-  .meta({ examples: [EXAMPLE] });
+  .meta({ id: 'Explanation', examples: [EXAMPLE] });
 
 function present(
   deploymentId: string,

@@ -5,7 +5,7 @@ import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { etag, ifMatchHeader } from '../core/etag.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
-import { deploymentParams, noQuery } from '../core/query.ts';
+import { deploymentParams, emptyBody, noQuery } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { type RepeatKind, repeatRevision } from './redeploy.ts';
 import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
@@ -18,7 +18,6 @@ const headers = z.looseObject({
 });
 type Headers = z.infer<typeof headers>;
 
-const body = z.strictObject({}).nullish().describe('No body, or an empty object.');
 const answers = { 201: revisionSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) };
 const config = {
   access: { scopes: ['deployments:write'] },
@@ -70,7 +69,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         headers,
         querystring: noQuery,
-        body,
+        body: emptyBody,
         response: answers,
       },
     },
@@ -95,7 +94,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           params: revisionParams,
           headers,
           querystring: noQuery,
-          body,
+          body: emptyBody,
           response: answers,
         },
       },

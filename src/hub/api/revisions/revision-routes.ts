@@ -9,7 +9,15 @@ import { findRevision, listRevisions, type RevisionRecord } from '../../store/de
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { booleanQuery, csvQuery, deploymentParams, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import {
+  booleanQuery,
+  csvQuery,
+  deploymentParams,
+  nextOffset,
+  noQuery,
+  pageQuery,
+  pageSchema,
+} from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -18,7 +26,7 @@ const shownBuildSchema = revisionBuildSchema
     started_at: timeSchema.optional().describe('Start time of the Job.'),
     finished_at: timeSchema.optional().describe('Time of the final status.'),
   })
-  .describe('A build of an image.');
+  .meta({ id: 'Build', description: 'A build of an image.' });
 
 export const revisionSchema = z
   .object({
@@ -37,15 +45,10 @@ export const revisionSchema = z
     updated_at: timeSchema.describe('Time of the last status change.'),
     deployed_at: timeSchema.nullable().describe('Time when every component ran the revision.'),
   })
-  .describe('A revision: one version of source_revision_config and secrets.');
+  .meta({ id: 'Revision', description: 'A revision: one version of source_revision_config and secrets.' });
 type ShownRevision = z.infer<typeof revisionSchema>;
 
-const revisionListSchema = z
-  .object({
-    resources: z.array(revisionSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of revisions.');
+const revisionListSchema = pageSchema('RevisionPage', revisionSchema, 'A page of revisions.');
 
 /** Times are strings from the cluster. Invalid times are omitted. */
 function shownTime<Name extends string>(name: Name, time: string | undefined) {

@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { ReferenceViolation } from '../../store/core/errors.ts';
 import {
   createTagKey,
@@ -19,6 +17,8 @@ import { deploymentParams, nextOffset, noQuery, pageOnly } from '../core/query.t
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { checkCount } from '../tenancy/tenant-counts.ts';
 import {
+  deploymentTagsBodySchema,
+  deploymentTagsSchema,
   keyBodySchema,
   keyListSchema,
   keyParams,
@@ -148,8 +148,6 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-const MAX_TAG_VALUES = 100;
-
 function assignment(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().put(
     '/v2/deployments/:deployment_id/tag-values',
@@ -162,15 +160,9 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: noQuery,
         headers: ifMatchHeaders,
-        body: z
-          .strictObject({
-            tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
-          })
-          .describe('The complete list of tag values.'),
+        body: deploymentTagsBodySchema,
         response: {
-          200: z
-            .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
-            .describe('The new tag values of the deployment.'),
+          200: deploymentTagsSchema,
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

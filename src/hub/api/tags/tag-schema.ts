@@ -4,6 +4,7 @@ import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { TagKey, TagValue } from '../../store/tenancy/tags.ts';
 import { ApiError } from '../core/errors.ts';
+import { pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 
 /** Tags in requests and responses. */
@@ -14,7 +15,7 @@ export const tagKeySchema = z
     key: z.string().describe('The key.'),
     created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A tag key.');
+  .meta({ id: 'TagKey', description: 'A tag key.' });
 export const tagValueSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID. Use this id in the filter tag_value_ids.'),
@@ -22,24 +23,30 @@ export const tagValueSchema = z
     value: z.string().describe('The value.'),
     created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A value of a tag key.');
+  .meta({ id: 'TagValue', description: 'A value of a tag key.' });
 
-const offsetSchema = z.int().describe('To get the next page, pass this value in the next request.');
-export const keyListSchema = z
-  .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
-  .describe('A page of tag keys.');
-export const valueListSchema = z
-  .object({ resources: z.array(tagValueSchema).describe('Newest first.'), offset: offsetSchema })
-  .describe('A page of tag values.');
+export const keyListSchema = pageSchema('TagKeyPage', tagKeySchema, 'A page of tag keys.');
+export const valueListSchema = pageSchema('TagValuePage', tagValueSchema, 'A page of tag values.');
 
 export const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
 export const valueParams = keyParams.extend({ tag_value_id: uuidSchema.describe('Id of the tag value.') });
 export const keyBodySchema = z
   .strictObject({ key: nameSchema.describe(`The key, unique in the tenant. ${NAME_FORM}`) })
-  .describe('A tag key.');
+  .meta({ id: 'TagKeyBody', description: 'A tag key.' });
 export const valueBodySchema = z
   .strictObject({ value: nameSchema.describe(`The value, unique for its key. ${NAME_FORM}`) })
-  .describe('A tag value.');
+  .meta({ id: 'TagValueBody', description: 'A tag value.' });
+
+const MAX_TAG_VALUES = 100;
+
+export const deploymentTagsBodySchema = z
+  .strictObject({
+    tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
+  })
+  .meta({ id: 'SetDeploymentTags', description: 'The complete list of tag values.' });
+export const deploymentTagsSchema = z
+  .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
+  .meta({ id: 'DeploymentTags', description: 'The new tag values of the deployment.' });
 
 /** A tag key in a response. */
 export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });

@@ -20,7 +20,7 @@ import {
 import { actorOf, type Caller, callerOf, tenantMissing } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, notFound } from '../core/errors.ts';
-import { booleanQuery, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import { booleanQuery, nextOffset, noQuery, pageQuery, pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -43,7 +43,7 @@ const bodySchema = z
       .default(false)
       .describe('true: create a key of the platform, without a tenant. X-Tenant-Id is ignored.'),
   })
-  .describe('The API key to create.');
+  .meta({ id: 'CreateApiKey', description: 'The API key to create.' });
 
 const keyShape = {
   id: uuidSchema.describe('Id, a UUID.'),
@@ -56,7 +56,7 @@ const keyShape = {
   revoked_at: timeSchema.nullable().describe('Time of revocation. null: not revoked.'),
   last_used_at: timeSchema.nullable().describe('Time of the last use, to the hour. null: never.'),
 };
-const keySchema = z.object(keyShape).describe('An API key, without its value.');
+const keySchema = z.object(keyShape).meta({ id: 'ApiKey', description: 'An API key, without its value.' });
 const madeKeySchema = z
   .object({
     ...keyShape,
@@ -64,13 +64,13 @@ const madeKeySchema = z
       .string()
       .describe('The key, for X-Api-Key. The key is shown only once, because Berth stores only its hash.'),
   })
-  .describe('The created API key.');
-const keyListSchema = z
-  .object({
-    resources: z.array(keySchema).describe('Newest first, including expired and revoked keys.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of API keys.');
+  .meta({ id: 'CreatedApiKey', description: 'The created API key.' });
+const keyListSchema = pageSchema(
+  'ApiKeyPage',
+  keySchema,
+  'A page of API keys.',
+  'Newest first, including expired and revoked keys.',
+);
 
 const params = z.strictObject({ api_key_id: uuidSchema.describe('Id of the API key.') });
 

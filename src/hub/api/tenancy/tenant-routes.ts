@@ -20,7 +20,7 @@ import {
 import { actorOf, callerOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { filterText, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import { filterText, nextOffset, noQuery, pageQuery, pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -32,7 +32,7 @@ const ownQuotasSchema = tenantQuotaChangesSchema.describe(
 
 const createBodySchema = z
   .strictObject({ name: tenantNameSchema, quotas: ownQuotasSchema.nullish() })
-  .describe('The tenant to create.');
+  .meta({ id: 'CreateTenant', description: 'The tenant to create.' });
 const patchBodySchema = z
   .strictObject({
     name: tenantNameSchema.optional(),
@@ -40,7 +40,7 @@ const patchBodySchema = z
       .nullish()
       .describe('The complete new quotas of the tenant. null: use the quotas of the policy.'),
   })
-  .describe('The changes. Absent fields keep their value.');
+  .meta({ id: 'UpdateTenant', description: 'The changes. Absent fields keep their value.' });
 
 const tenantSchema = z
   .object({
@@ -52,13 +52,8 @@ const tenantSchema = z
     ),
     created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A tenant, which owns deployments, keys and other objects.');
-const tenantListSchema = z
-  .object({
-    resources: z.array(tenantSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of tenants.');
+  .meta({ id: 'Tenant', description: 'A tenant, which owns deployments, keys and other objects.' });
+const tenantListSchema = pageSchema('TenantPage', tenantSchema, 'A page of tenants.');
 
 const params = z.strictObject({ tenant_id: uuidSchema.describe('Id of the tenant.') });
 
@@ -187,7 +182,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       config: { access: ADMIN },
       schema: {
         tags: ['tenants'],
-        summary: 'Change a tenant',
+        summary: 'Update a tenant',
         description:
           'Renames a tenant or sets its quotas. A quota below the current usage stops no deployment. The API then rejects changes that increase the usage.',
         params,

@@ -12,7 +12,7 @@ import {
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { nextOffset, noQuery, pageOnly } from '../core/query.ts';
+import { nextOffset, noQuery, pageOnly, pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -28,14 +28,12 @@ const projectSchema = z
         'Time of the last acknowledgement by the tracing backend. null: never, or no backend is configured.',
       ),
   })
-  .describe('A tracing project. The pods of deployments with the name of the project report to it.');
+  .meta({
+    id: 'TracingProject',
+    description: 'A tracing project. The pods of deployments with the name of the project report to it.',
+  });
 
-const projectListSchema = z
-  .object({
-    resources: z.array(projectSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
-  })
-  .describe('A page of tracing projects.');
+const projectListSchema = pageSchema('TracingProjectPage', projectSchema, 'A page of tracing projects.');
 
 const show = ({ id, tenantId, name, createdAt, backendSyncedAt }: TracingProject) => ({
   id,

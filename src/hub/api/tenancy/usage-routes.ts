@@ -25,9 +25,12 @@ const usageSchema = z
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
       })
-      .describe('Usage. For a deployment that is switched off, only its storage counts.'),
+      .meta({
+        id: 'UsageAmounts',
+        description: 'Usage. For a deployment that is switched off, only its storage counts.',
+      }),
   })
-  .describe('Usage and quotas of a tenant.');
+  .meta({ id: 'Usage', description: 'Usage and quotas of a tenant.' });
 
 /** `/v2/usage`. */
 export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {

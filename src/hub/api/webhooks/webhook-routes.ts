@@ -42,7 +42,9 @@ const headers = z.looseObject({
     .describe('GitLab: id of the delivery. A repeated delivery has the same id.'),
 });
 
-const body = z.looseObject({}).describe('The payload of the git host. Unused fields are ignored.');
+const body = z
+  .looseObject({})
+  .meta({ id: 'DeliverWebhook', description: 'The payload of the git host. Unused fields are ignored.' });
 
 const answerSchema = z
   .object({
@@ -66,11 +68,11 @@ const answerSchema = z
               .nullable()
               .describe('The created revision. null: no revision was created.'),
           })
-          .describe('Result of the push for one deployment.'),
+          .meta({ id: 'PushOutcome', description: 'Result of the push for one deployment.' }),
       )
       .describe('The deployments of this integration that track the pushed branch.'),
   })
-  .describe('Results.');
+  .meta({ id: 'WebhookResult', description: 'Results.' });
 
 const nothingDone = (event: string, result: 'repeated' | 'ignored') => ({ event, result, deployments: [] });
 

@@ -7,7 +7,7 @@ import { removeWebhookSecret, setWebhookSecret } from '../../store/builds/webhoo
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { noQuery } from '../core/query.ts';
+import { emptyBody, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 
@@ -17,7 +17,6 @@ const WRITE = { scopes: ['deployments:write'] } as const;
 const FORMER_VALID_MS = 86_400_000;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
-const body = z.strictObject({}).nullish().describe('No body, or an empty object.');
 
 const secretSchema = z
   .object({
@@ -39,7 +38,7 @@ const secretSchema = z
       .nullable()
       .describe('End of the validity of the former secret. null: there was no former secret.'),
   })
-  .describe('Settings for the webhook of the git host.');
+  .meta({ id: 'WebhookSecret', description: 'Settings for the webhook of the git host.' });
 
 /** `/v2/integrations/{id}/webhook-secret`. */
 export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -57,7 +56,7 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
           'Creates the secret that webhooks of the git host use for signatures. Only this response shows the secret. A former secret stays valid for 24 hours. To invalidate the former secret at once, delete it first.',
         params,
         querystring: noQuery,
-        body,
+        body: emptyBody,
         response: { 201: secretSchema, ...errorAnswers(404, 413, 415) },
       },
     },

@@ -1,10 +1,8 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import { appendEventsStatement } from '../sql/append-events.ts';
-import type { Reader, Transaction } from './database.ts';
-import { and, desc, eq } from './drizzle.ts';
-import type { Page } from './records.ts';
-import { events } from './schema.ts';
+import type { Transaction } from './database.ts';
+import type { events } from './schema.ts';
 
 /** The author of an event. */
 export type Actor =
@@ -27,7 +25,7 @@ export interface NewEvent {
 export type EventRecord = typeof events.$inferSelect;
 
 /** Events of earlier versions name the source of a failure `culprit`. */
-function withCurrentNames(event: EventRecord): EventRecord {
+export function withCurrentNames(event: EventRecord): EventRecord {
   const { culprit, ...details } = event.details;
   return culprit === undefined ? event : { ...event, details: { ...details, failure_source: culprit } };
 }
@@ -58,37 +56,4 @@ export async function appendEvents(transaction: Transaction, added: readonly New
     messages: added.map(({ message }) => message),
     details: added.map(({ details }) => JSON.stringify(details ?? {})),
   });
-}
-
-/** History of a tenant and its deployments, or of all tenants and the platform (`null`), newest first. */
-export async function listTenantEvents(
-  reader: Reader,
-  tenantId: string | null,
-  { limit, offset }: Page,
-): Promise<EventRecord[]> {
-  const found = await reader.drizzle
-    .select()
-    .from(events)
-    .where(tenantId === null ? undefined : eq(events.tenantId, tenantId))
-    .orderBy(desc(events.id))
-    .limit(limit)
-    .offset(offset);
-  return found.map(withCurrentNames);
-}
-
-/** History of a deployment, newest first. Also works for deleted deployments. */
-export async function listEvents(
-  reader: Reader,
-  tenantId: string,
-  deploymentId: string,
-  { limit, offset }: Page,
-): Promise<EventRecord[]> {
-  const found = await reader.drizzle
-    .select()
-    .from(events)
-    .where(and(eq(events.deploymentId, deploymentId), eq(events.tenantId, tenantId)))
-    .orderBy(desc(events.id))
-    .limit(limit)
-    .offset(offset);
-  return found.map(withCurrentNames);
 }

@@ -1,5 +1,16 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from '../core/drizzle.ts';
+import {
+  bigint,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  timestamp,
+  uuid,
+} from '../core/drizzle.ts';
 import { tenants } from './tenancy.ts';
 
 /**
@@ -25,10 +36,17 @@ export const events = pgTable(
     reason: text().$type<Reason>().notNull(),
     message: text().notNull(),
     details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    /**
+     * The order in which followers read events (docs/decisions/0080). The database assigns it. 0: the event is from a
+     * version without positions.
+     */
+    position: bigint({ mode: 'number' }).notNull().default(sql`berth_event_position()`),
   },
   (table) => [
     index('events_by_deployment').on(table.deploymentId, table.id),
     index('events_by_tenant').on(table.tenantId, table.id),
+    index('events_by_position').on(table.position, table.id),
+    index('events_by_tenant_position').on(table.tenantId, table.position, table.id),
   ],
 );
 

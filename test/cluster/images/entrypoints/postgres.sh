@@ -1,7 +1,7 @@
 #!/bin/sh
-# What Berth relies on of the entry point of PostgreSQL's official image, for a container that does not run as root:
-# a new data folder is made where there is none, with POSTGRES_USER, its password and POSTGRES_DB; the local socket
-# asks for no password; while that goes on, the server listens on the socket alone, and afterwards on every address.
+# The properties of the entry point of PostgreSQL's official image on which Berth depends, for a container that does not run
+# as root: a new data folder is created with POSTGRES_USER, its password and POSTGRES_DB. The local socket needs no password.
+# During the initialization, the server listens only on the socket, and afterwards on every address.
 set -eu
 
 case "${1:-}" in -*) set -- postgres "$@" ;; esac

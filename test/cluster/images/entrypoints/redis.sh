@@ -1,6 +1,6 @@
 #!/bin/sh
-# What Berth relies on of the entry points of Valkey's and Redis's official images: options alone are those of the
-# server. Their servers are built without the protected mode, which refuses whoever is not on loopback.
+# The properties of the entry points of Valkey's and Redis's official images on which Berth depends: options without a
+# command belong to the server. Their servers have no protected mode, which rejects connections from other hosts.
 set -eu
 case "${1:-}" in -*) set -- redis-server --protected-mode no "$@" ;; esac
 exec "$@"

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { diagnose } from '../../../../src/cli/doctor-command.ts';
+import { diagnose } from '../../../../src/cli/admin/listener-doctor.ts';
 import type { Check, CheckOutcome, Finding } from '../../../../src/cluster/listener/doctor/finding.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { freePorts } from '../../../cluster/ports.ts';
@@ -81,7 +81,7 @@ function tampering(change: { date?: (now: Date) => Date; body?: (text: string) =
 }
 
 async function makeKey(tenant: string, scopes: string): Promise<string> {
-  const args = ['keys', 'create', '--tenant', tenant, '--name', 'doctor', '--scopes', scopes, '--json'];
+  const args = ['keys', 'create', '--tenant', tenant, '--name', 'doctor', '--scopes', scopes, '-o', 'json'];
   return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
 }
 
@@ -582,9 +582,9 @@ describe('the command', () => {
   });
 
   it('prints its usage, and rejects unknown arguments', async () => {
-    expect((await run(['--help'], {})).output).toContain('usage: berth listener doctor');
-    const refused = await run(['-o', 'yaml'], good);
-    expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('neither text nor json')]);
+    expect((await run(['--help'], {})).output).toContain('Usage: berth listener doctor');
+    const refused = await run(['-o', 'text'], good);
+    expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('Allowed choices are table')]);
     expect(refused.output).toContain('see berth listener doctor --help');
   });
 });

@@ -51,7 +51,8 @@ async function makeKey(tenant: string): Promise<string> {
     'remote',
     '--scopes',
     'listeners:run',
-    '--json',
+    '-o',
+    'json',
   ];
   return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
 }

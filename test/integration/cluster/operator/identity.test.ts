@@ -177,7 +177,16 @@ test('gives objects left with keep_workloads to no other resource, neither by na
   const created = await berth.create(smallDeployment('gone', { secrets: [{ name: 'A', value: 'secret' }] }));
   await berth.ready(created.id);
   const app = appOf(created);
-  const options = ['--tenant', 'test', '--name', 'admin', '--scopes', 'deployments:write,admin', '--json'];
+  const options = [
+    '--tenant',
+    'test',
+    '--name',
+    'admin',
+    '--scopes',
+    'deployments:write,admin',
+    '-o',
+    'json',
+  ];
   const made = await runBerth(berth.stateDir, ['keys', 'create', ...options], berth.settings);
   const { api_key: key } = JSON.parse(made) as { api_key: string };
   const url = new URL(`/v2/deployments/${created.id}?keep_workloads=true`, berth.process().url);

@@ -12,7 +12,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectl as kubectlOf } from '../../../cluster/kubectl.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../../../cluster/ordinary-database.ts';
 import { waitFor } from '../../../cluster/wait.ts';
-import { type BerthProcess, runBerth, startBerth } from '../../../installation/berth-process.ts';
+import {
+  type BerthProcess,
+  createTenantKey,
+  runBerth,
+  startBerth,
+} from '../../../installation/berth-process.ts';
 import {
   BERTH_NAMESPACE,
   installBerth,
@@ -181,9 +186,7 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
       BERTH_LEASE_SECONDS: '16',
     };
     await runBerth(remote.stateDir, ['migrate'], settings, checkout);
-    const args = ['keys', 'create', '--tenant', 'test', '--name', 'test', '--json'];
-    const made = await runBerth(remote.stateDir, args, settings, checkout);
-    apiKey = (JSON.parse(made) as { api_key: string }).api_key;
+    ({ apiKey } = await createTenantKey(remote.stateDir, 'test', settings, checkout));
     await start('old', 'api');
     await start('old', 'operator');
     await start('old', 'listener');
@@ -234,7 +237,7 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
   it('reports each deployment with upgrade-preview of the new version, and changes nothing', async () => {
     const before = await workloads();
     // Exit code 2 (something would change) is no failure, but counts as one where programs are run.
-    const text = await runBerth(remote.stateDir, ['upgrade-preview', '--json'], settings).catch(
+    const text = await runBerth(remote.stateDir, ['upgrade-preview', '-o', 'json'], settings).catch(
       ({ cause }: { cause: { code: number; stdout: string } }) => {
         expect(cause.code).toBe(2);
         return cause.stdout;

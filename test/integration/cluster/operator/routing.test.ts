@@ -242,7 +242,7 @@ describe('the API', () => {
   let otherKey: string;
   beforeAll(async () => {
     berth = await startWholeBerth('ways', { settings: INGRESS });
-    const args = ['keys', 'create', '--tenant', 'other', '--name', 'other', '--json'];
+    const args = ['keys', 'create', '--tenant', 'other', '--name', 'other', '-o', 'json'];
     otherKey = JSON.parse(await runBerth(berth.stateDir, args, berth.settings)).api_key;
   });
   afterAll(() => berth?.stop());

@@ -1,8 +1,6 @@
 /** /v2/api-keys and `berth keys create`: shown once, never more than the caller has, ended in time. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { keysCommand } from '../../../../src/cli/keys-command.ts';
-import { UsageError } from '../../../../src/cli/usage-error.ts';
-import { loadConfig } from '../../../../src/config/index.ts';
+import { runCli } from '../../../../src/cli/run.ts';
 import { hashApiKey } from '../../../../src/hub/store/tenancy/api-keys.ts';
 import { ALL_SCOPES, type ApiFixture, type Client, startApi, uniqueName } from '../../harness/api.ts';
 
@@ -226,19 +224,25 @@ describe('the end of a key', () => {
 });
 
 describe('berth keys create', () => {
+  const printed: string[] = [];
+  /** Runs the command in this process. Returns its output. */
   const run = async (...args: string[]) => {
-    const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    printed.length = 0;
+    for (const stream of ['log', 'error'] as const)
+      vi.spyOn(console, stream).mockImplementation((text) => void printed.push(String(text)));
+    vi.stubEnv('DATABASE_URL', api.store.url);
     try {
-      await keysCommand(loadConfig({ DATABASE_URL: api.store.url }), api.store.logger, ['create', ...args]);
-      return String(said.mock.calls[0]?.[0]);
+      const code = await runCli(['keys', 'create', ...args]);
+      return { code, text: printed.join('\n') };
     } finally {
-      said.mockRestore();
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
     }
   };
 
   test('creates a working key with its expiry and an event', async () => {
     const tenant = uniqueName('cli');
-    const text = await run('--tenant', tenant, '--name', 'ops', '--expires', '90d', '--json');
+    const { text } = await run('--tenant', tenant, '--name', 'ops', '--expires', '90d', '-o', 'json');
     const made = JSON.parse(text) as { api_key: string; api_key_id: string; expires_at: string };
     expect(await statusWith(made.api_key)).toBe(200);
     const days = (new Date(made.expires_at).getTime() - Date.now()) / 86_400_000;
@@ -250,10 +254,10 @@ describe('berth keys create', () => {
       [made.api_key_id],
     );
     expect(event?.actor_name).toBe('berth keys create');
-    expect(await run('--platform', '--name', 'l', '--expires', '2099-01-01T00:00:00Z')).toContain(
+    expect((await run('--platform', '--name', 'l', '--expires', '2099-01-01T00:00:00Z')).text).toContain(
       'The key expires at 2099-01-01T00:00:00.000Z.',
     );
-    expect(await run('--platform', '--name', 'l')).toContain('The key does not expire.');
+    expect((await run('--platform', '--name', 'l')).text).toContain('The key does not expire.');
   });
 
   test.each([
@@ -265,7 +269,7 @@ describe('berth keys create', () => {
     const id = crypto.randomUUID();
     await api.store.sql('INSERT INTO tenants (id, name) VALUES ($1, $2)', [id, `${prefix} ${name}`]);
     for (const spelling of spellings) {
-      const text = await run('--tenant', `${prefix} ${spelling}`, '--name', 'ops', '--json');
+      const { text } = await run('--tenant', `${prefix} ${spelling}`, '--name', 'ops', '-o', 'json');
       expect(JSON.parse(text), JSON.stringify(spelling)).toMatchObject({ tenant_id: id });
       const again = await platform.call('POST', '/v2/tenants', { name: `${prefix} ${spelling}` });
       expect(again.status).toBe(409);
@@ -281,8 +285,9 @@ describe('berth keys create', () => {
     [['--name', ' '], '--name'],
   ])('rejects %j and names the option', async (args, option) => {
     const all = args.includes('--name') ? args : ['--name', 'x', ...args];
-    const error = await run('--platform', ...all).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UsageError);
-    expect(String(error)).toContain(option);
+    const { code, text } = await run('--platform', ...all);
+    expect(code).toBe(2);
+    expect(text).toMatch(/^berth: [^\n]+; see berth keys create --help$/);
+    expect(text).toContain(option);
   });
 });

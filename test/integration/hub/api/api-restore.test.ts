@@ -406,7 +406,16 @@ describe('a deletion in a cluster', () => {
     await berth.ready(id);
     // The key of the harness is a tenant's ordinary one.
     expect((await berth.call('DELETE', `/v2/deployments/${id}?force=true`)).status).toBe(403);
-    const options = ['--tenant', 'test', '--name', 'admin', '--scopes', 'deployments:write,admin', '--json'];
+    const options = [
+      '--tenant',
+      'test',
+      '--name',
+      'admin',
+      '--scopes',
+      'deployments:write,admin',
+      '-o',
+      'json',
+    ];
     const admin = JSON.parse(await runBerth(berth.stateDir, ['keys', 'create', ...options], berth.settings));
     const answer = await fetch(new URL(`/v2/deployments/${id}?force=true`, berth.process().url), {
       method: 'DELETE',

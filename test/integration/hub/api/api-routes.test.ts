@@ -94,7 +94,9 @@ test('every route declares its scopes, and only the routes listed here are publi
   const names = open.map(nameOf).filter((name) => !name.startsWith('GET /docs'));
   const webhooks = names.filter((name) => name.startsWith('POST /v2/webhooks/'));
   expect(names.filter((name) => !webhooks.includes(name)).sort()).toEqual([
+    'GET /',
     'GET /healthz',
+    'GET /openapi-3.0.json',
     'GET /openapi.json',
     'GET /readyz',
     'GET /v2/registry/token',

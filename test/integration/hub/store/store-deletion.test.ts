@@ -1,7 +1,6 @@
 /** Deletion of a record in two steps: asked for, then removed once the cluster is clean; what goes with it and what stays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
-import { listEvents } from '../../../../src/hub/store/core/events.ts';
 import { removeNeverHandedOut } from '../../../../src/hub/store/deployments/deployment-remove.ts';
 import {
   findDeployment,
@@ -9,6 +8,7 @@ import {
   requestDeletion,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { findRevision } from '../../../../src/hub/store/deployments/revisions.ts';
+import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
 import { insert, newTenant, type StoreFixture, startStore } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -46,7 +46,8 @@ test('a repeated deletion request can add the tracing project but never exclude 
   const read = () => scope.read((reader) => findDeployment(reader, tenantId, created.id));
   expect(await ask(false)).toBe('requested');
   expect((await read())?.deleteTracingProject).toBe(false);
-  const history = () => scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  const history = () =>
+    scope.read((reader) => listEvents(reader, tenantId, { deploymentId: created.id }, page));
   const before = await history();
   for (const wanted of [true, true, false]) {
     expect(await ask(wanted)).toBe('already');
@@ -70,7 +71,9 @@ test('a deletion that is changed to keep the workloads is recorded once', async 
       requestDeletion(tx, tenantId, created.id, { ...request, graceSeconds: 3600, keepWorkloads }),
     );
   expect([await ask(false), await ask(true), await ask(true)]).toEqual(['requested', 'already', 'already']);
-  const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  const events = await scope.read((reader) =>
+    listEvents(reader, tenantId, { deploymentId: created.id }, page),
+  );
   expect(events.map(({ reason, details }) => [reason, details])).toEqual([
     ['DeletionRequested', { keep_workloads: true }],
     ['DeletionRequested', expect.objectContaining({ keep_workloads: false })],
@@ -115,7 +118,9 @@ test('the removal of a record deletes revisions and secrets, and leaves tombston
   expect(
     await store.sql('SELECT id, app_name, generation, due FROM tombstones WHERE tenant_id = $1', [tenantId]),
   ).toEqual([{ id: created.id, app_name: created.appName, generation: 2, due: false }]);
-  const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  const events = await scope.read((reader) =>
+    listEvents(reader, tenantId, { deploymentId: created.id }, page),
+  );
   expect(events.map(({ reason }) => reason)).toEqual(['Deleted', 'DeletionRequested', 'Created']);
 });
 
@@ -171,7 +176,7 @@ test('a record that was never handed out is removed after its grace period witho
   expect(await left()).toEqual([inGrace, told, seen, refused, wanted].sort());
   const tombstones = 'SELECT id, due, kept_workloads FROM tombstones WHERE tenant_id = $1';
   expect(await store.sql(tombstones, [tenantId])).toEqual([{ id: asked, due: false, kept_workloads: false }]);
-  const [last] = await scope.read((reader) => listEvents(reader, tenantId, asked, page));
+  const [last] = await scope.read((reader) => listEvents(reader, tenantId, { deploymentId: asked }, page));
   expect(last).toMatchObject({
     reason: 'Deleted',
     message: 'asked is removed. No listener ever received this deployment.',

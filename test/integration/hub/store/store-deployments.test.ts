@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { Transaction } from '../../../../src/hub/store/core/database.ts';
 import { ReferenceViolation, StaleWrite, UniqueViolation } from '../../../../src/hub/store/core/errors.ts';
-import { listEvents } from '../../../../src/hub/store/core/events.ts';
 import type { DeploymentRecord, DesiredChange } from '../../../../src/hub/store/core/records.ts';
 import {
   findDeployment,
@@ -13,6 +12,7 @@ import {
   updateDesiredState,
 } from '../../../../src/hub/store/deployments/deployments.ts';
 import { listRevisions } from '../../../../src/hub/store/deployments/revisions.ts';
+import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
 import { openSecrets } from '../../../../src/hub/store/secrets/secret-box.ts';
 import {
   insert,
@@ -71,7 +71,9 @@ describe('insertDeployment', () => {
     const [revision] = await scope.read((reader) => listRevisions(reader, tenantId, created.id, {}, page));
     expect(revision).toMatchObject({ id: created.latestRevisionId, number: 1, status: 'QUEUED' });
     expect(openSecrets(store.box, revision?.secrets ?? null)).toEqual(secrets);
-    const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+    const events = await scope.read((reader) =>
+      listEvents(reader, tenantId, { deploymentId: created.id }, page),
+    );
     expect(events.map(({ reason, revisionId }) => ({ reason, revisionId }))).toEqual([
       { reason: 'Created', revisionId: created.latestRevisionId },
     ]);
@@ -201,7 +203,9 @@ describe('updateDesiredState', () => {
       { number: 1, status: 'QUEUED', reason: null },
     ]);
     expect(openSecrets(store.box, revisions[1]?.secrets ?? null)).toEqual([{ name: 'A', value: '1' }]);
-    const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+    const events = await scope.read((reader) =>
+      listEvents(reader, tenantId, { deploymentId: created.id }, page),
+    );
     expect(events.map(({ reason }) => reason)).toEqual(['Patched', 'Created']);
     const back = await scope.transaction((tx) =>
       updateDesiredState(

@@ -1,12 +1,8 @@
 /** History as it is read is what was appended, whatever it says. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
-import {
-  appendEvents,
-  listEvents,
-  listTenantEvents,
-  type NewEvent,
-} from '../../../../src/hub/store/core/events.ts';
+import { appendEvents, type NewEvent } from '../../../../src/hub/store/core/events.ts';
+import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
 import { newTenant, type StoreFixture, startStore } from '../../harness/store.ts';
 
 let store: StoreFixture;
@@ -39,7 +35,7 @@ test('events that are appended together keep their order, their references and e
   ];
   await scope.transaction((transaction) => appendEvents(transaction, added));
   const page = { limit: 10, offset: 0 };
-  const read = await scope.read((reader) => listTenantEvents(reader, tenantId, page));
+  const read = await scope.read((reader) => listEvents(reader, tenantId, {}, page));
   const nothing = { deploymentId: null, revisionId: null, listenerId: null, actorId: null, actorName: null };
   const [first, second, third] = added.map(({ actor: _, ...event }) => event);
   expect(read.reverse()).toMatchObject([
@@ -68,8 +64,8 @@ test('read the source of a failure in events of earlier versions under its new n
     ),
   );
   const page = { limit: 10, offset: 0 };
-  const read = await scope.read((reader) => listTenantEvents(reader, tenantId, page));
-  const ofDeployment = await scope.read((reader) => listEvents(reader, tenantId, deploymentId, page));
+  const read = await scope.read((reader) => listEvents(reader, tenantId, {}, page));
+  const ofDeployment = await scope.read((reader) => listEvents(reader, tenantId, { deploymentId }, page));
   const expected = [{ failure_source: source }, { failure_source: source, to: 'DEPLOY_FAILED' }];
   expect(read.map(({ details }) => details)).toEqual(expected);
   expect(ofDeployment).toEqual(read);
@@ -91,5 +87,5 @@ test('an event for another tenant is rejected, and one without a tenant is accep
   }
   await store.database.platform.transaction((transaction) => appendEvents(transaction, [event(null)]));
   const page = { limit: 10, offset: 0 };
-  expect(await ours.scope.read((reader) => listTenantEvents(reader, ours.tenantId, page))).toEqual([]);
+  expect(await ours.scope.read((reader) => listEvents(reader, ours.tenantId, {}, page))).toEqual([]);
 });

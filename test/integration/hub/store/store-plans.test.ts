@@ -4,6 +4,8 @@
  */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { EventFilter } from '../../../../src/hub/store/events/event-filter.ts';
+import { eventListQuery } from '../../../../src/hub/store/events/event-list.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
 import { fillStore } from '../../harness/store-fill.ts';
 import { allStatements, listStatements } from '../../harness/store-statements.ts';
@@ -96,16 +98,18 @@ const fullScans = (node: PlanNode): string[] => [
   ...(node.Plans ?? []).flatMap(fullScans),
 ];
 
+async function explain(text: string, values: unknown[] = []): Promise<PlanNode> {
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(text, values);
+  const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
+  if (plan === undefined) throw new Error(`PostgreSQL returned no plan for ${text}`);
+  return plan.Plan;
+}
+
 /** The generic plan does not depend on the values of the parameters, so they are NULL. */
 async function planOf(name: string, text: string, parameters: number): Promise<PlanNode> {
   await client.query(`PREPARE ${name} AS ${text}`);
   const values = Array.from({ length: parameters }, () => 'NULL').join(', ');
-  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-    `EXPLAIN (FORMAT JSON) EXECUTE ${name}${parameters === 0 ? '' : `(${values})`}`,
-  );
-  const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
-  if (plan === undefined) throw new Error(`PostgreSQL returned no plan for ${name}`);
-  return plan.Plan;
+  return explain(`EXPLAIN (FORMAT JSON) EXECUTE ${name}${parameters === 0 ? '' : `(${values})`}`);
 }
 
 async function fullScansOf({ name, text, parameters }: (typeof all)[number]): Promise<string[]> {
@@ -126,6 +130,41 @@ test.for(all.filter(({ name }) => EXCEPTIONS[name] !== undefined))(
     expect(await fullScansOf(each)).not.toEqual([]);
   },
 );
+
+const TENANT = '01990000-0000-7000-8000-000000000001';
+const EVENT = '01990006-0000-7000-8000-000000010000';
+const today: EventFilter = { since: new Date(Date.now() - 24 * 3_600_000), until: new Date() };
+const everything: EventFilter = { ...today, deploymentId: EVENT, reasons: ['Created'] };
+
+interface EventListCase {
+  readonly what: string;
+  readonly tenantId: string | null;
+  readonly filter: EventFilter;
+  /** The cursors: absent for the first page. */
+  readonly pages?: readonly (string | undefined)[];
+}
+
+const EVENT_LISTS: readonly EventListCase[] = [
+  { what: 'the events of a tenant', tenantId: TENANT, filter: {} },
+  // The first page comes from the end of the index of ids, and has no condition.
+  { what: 'the next page of the platform', tenantId: null, filter: {}, pages: [EVENT] },
+  { what: 'the events of a day', tenantId: TENANT, filter: today },
+  { what: 'the events of a day of the platform', tenantId: null, filter: today },
+  { what: 'events with a rare reason', tenantId: TENANT, filter: { reasons: ['Deleted'] } },
+  { what: 'events with all filters', tenantId: TENANT, filter: everything },
+];
+
+test.for(EVENT_LISTS)('the list of $what reads no large table completely', async (each) => {
+  const { tenantId, filter, pages = [undefined, EVENT] } = each;
+  await client.query('SET enable_seqscan = on');
+  for (const before of pages) {
+    const page = { limit: 21, offset: 0, before };
+    const { sql, params } = await store.database.platform.read(async (reader) =>
+      eventListQuery(reader, tenantId, filter, page).toSQL(),
+    );
+    expect(fullScans(await explain(`EXPLAIN (FORMAT JSON) ${sql}`, params))).toEqual([]);
+  }
+});
 
 test('each name of a list above is the name of a statement', () => {
   const names = new Set(all.map(({ name }) => name));

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import type { RevisionStatus } from '../../../../src/domain/revision/states.ts';
-import { listEvents } from '../../../../src/hub/store/core/events.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
 import { findDeployment, updateDesiredState } from '../../../../src/hub/store/deployments/deployments.ts';
 import {
@@ -10,6 +9,7 @@ import {
   listRevisions,
   type RevisionFilter,
 } from '../../../../src/hub/store/deployments/revisions.ts';
+import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from '../../harness/hub.ts';
 import { insert, newTenant, type StoreFixture } from '../../harness/store.ts';
 
@@ -94,7 +94,9 @@ test('a DEPLOYED revision becomes the active one, with its time and an event', a
     reason: 'RolloutComplete',
     deployedAt: expect.any(Date),
   });
-  const [event] = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
+  const [event] = await tenant.scope.read((reader) =>
+    listEvents(reader, tenant.tenantId, { deploymentId: created.id }, page),
+  );
   expect(event).toMatchObject({
     revisionId: created.latestRevisionId,
     reason: 'RolloutComplete',
@@ -122,7 +124,9 @@ test('the same report counts once when it arrives many times at once', async () 
     Array.from({ length: 8 }, () => sendReport(created, { active_revision: latest(created, 1) }, { seq })),
   );
   expect(await statuses(created)).toEqual(['DEPLOYED']);
-  const events = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
+  const events = await tenant.scope.read((reader) =>
+    listEvents(reader, tenant.tenantId, { deploymentId: created.id }, page),
+  );
   expect(events).toHaveLength(2);
   // Later changes continue from there.
   await listener.lease({ release: true });

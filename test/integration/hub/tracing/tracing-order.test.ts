@@ -1,7 +1,7 @@
 /** What the backend hears of one project is in order, however two senders and a deletion come between each other. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tracingCommand } from '../../../../src/cli/tracing-command.ts';
+import { resync } from '../../../../src/cli/admin/tracing-resync.ts';
 import { loadConfig } from '../../../../src/config/index.ts';
 import {
   claimMessages,
@@ -181,7 +181,7 @@ test('berth tracing resync sends every project again, also under row-level secur
   const creation = await only();
   await platform((tx) => recordSent(tx, creation, null));
   expect(await take()).toEqual([]);
-  await tracingCommand(loadConfig({ DATABASE_URL: store.url }), store.logger, ['resync']);
+  await resync(loadConfig({ DATABASE_URL: store.url }), store.logger);
   await platform((tx) => enqueueProjects(tx, 10));
   expect(await only()).toMatchObject({ kind: 'tracing_project.created', subjectId: projectId });
 });

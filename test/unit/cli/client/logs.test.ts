@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import type { Client } from '../../../../src/cli/client/client.ts';
-import { ClientUsageError, type Context } from '../../../../src/cli/client/context.ts';
-import { followed, harmless } from '../../../../src/cli/client/log-output.ts';
-import { logsCommand, sinceTime } from '../../../../src/cli/client/logs-command.ts';
+import type { Context } from '../../../../src/cli/client/context.ts';
+import { followed, harmless } from '../../../../src/cli/client/logs/log-output.ts';
+import { timeOf } from '../../../../src/cli/client/time-option.ts';
+import { UsageError } from '../../../../src/cli/command/usage-error.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 
@@ -12,10 +13,10 @@ test.each([
   ['10m', '2026-11-21T09:50:00.000Z'],
   ['2d', '2026-11-19T10:00:00.000Z'],
   ['2026-11-21T08:00:00+01:00', '2026-11-21T07:00:00.000Z'],
-])('converts --since %s to %s', (word, time) => expect(sinceTime(word, NOW)).toBe(time));
+])('converts --since %s to %s', (word, time) => expect(timeOf('--since', word, NOW)).toBe(time));
 
 test.each(['', 'yesterday', '10', '5 m', '-3h'])('rejects --since %j', (word) => {
-  expect(() => sinceTime(word, new Date(Number.NaN))).toThrow(ClientUsageError);
+  expect(() => timeOf('--since', word, new Date(Number.NaN))).toThrow(UsageError);
 });
 
 test('keeps colors, and replaces all other control characters', () => {
@@ -26,7 +27,7 @@ test('keeps colors, and replaces all other control characters', () => {
 function context(lines: Client['lines'] = async function* () {}): Context {
   const client = { lines, GET: () => Promise.reject(new Error('not expected')) } as unknown as Client;
   const stopped = new AbortController().signal;
-  return { client, format: 'table', follow: true, print: () => undefined, note: () => undefined, stopped };
+  return { client, format: 'table', print: () => undefined, note: () => undefined, stopped };
 }
 
 async function all(lines: AsyncIterable<unknown>): Promise<unknown[]> {
@@ -73,14 +74,4 @@ describe('following a log', () => {
     await expect(all(failing(503))).rejects.toThrow('no');
     expect(tries).toBe(6);
   }, 20_000);
-});
-
-test('rejects a missing or second name, a limit that is not a number, and --previous with --follow', async () => {
-  const none = { component: undefined, revision: undefined, since: undefined, limit: undefined };
-  const options = { ...none, previous: false };
-  await expect(logsCommand(context(), options, [])).rejects.toThrow(ClientUsageError);
-  await expect(logsCommand(context(), options, ['a', 'b'])).rejects.toThrow(ClientUsageError);
-  await expect(logsCommand(context(), { ...options, limit: 'x' }, ['a'])).rejects.toThrow('--limit');
-  const following = { ...context(), follow: true };
-  await expect(logsCommand(following, { ...options, previous: true }, ['a'])).rejects.toThrow('--previous');
 });

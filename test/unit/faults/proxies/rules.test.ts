@@ -21,7 +21,9 @@ test('resolves waitTaken when a rule has matched often enough, and rejects after
   book.take(2);
   await waiting;
   await rule.waitTaken(1);
-  await expect(rule.waitTaken(3, 1)).rejects.toThrow('(hold) has taken 3: it has taken 2');
+  await expect(rule.waitTaken(3, 1)).rejects.toThrow(
+    '(hold) was not applied 3 times: it was applied 2 times',
+  );
 });
 
 test('reports the error that a rule has thrown when the proxy stops', async () => {
@@ -35,8 +37,8 @@ test('reports the error that a rule has thrown when the proxy stops', async () =
   book.note(new Error('ECONNRESET'));
   book.assertPlayed();
   book.note(new RuleFailure(new Error('of the plan')));
-  expect(() => book.assertPlayed()).toThrow('1 rules failed: failed to play a rule: of the plan');
-  expect(book.takeFailures().map(({ message }) => message)).toEqual(['failed to play a rule: of the plan']);
+  expect(() => book.assertPlayed()).toThrow('1 rules failed: a rule failed: of the plan');
+  expect(book.takeFailures().map(({ message }) => message)).toEqual(['a rule failed: of the plan']);
   expect(book.takeFailures()).toEqual([]);
   book.assertPlayed();
 });

@@ -25,8 +25,10 @@ test('marks every route that may wait: those with wait_seconds and those that st
   await app.ready();
   expect(marked).toEqual(waiting);
   expect([...waiting].sort()).toEqual([
+    '/v2/deployments/:deployment_id/events',
     '/v2/deployments/:deployment_id/logs',
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
+    '/v2/events',
     '/v2/listeners/:id/log-requests',
     '/v2/listeners/:id/work',
   ]);

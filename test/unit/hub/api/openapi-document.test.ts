@@ -1,16 +1,18 @@
 /** The OpenAPI document of these sources as a whole; test/integration/hub/api/api-openapi covers the responses. */
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
+import { withoutUnused } from '../../../../src/hub/api/openapi/openapi-components.ts';
 import {
   type JsonSchema,
   type OpenApiDocument,
   operationsOf,
 } from '../../../../src/hub/api/openapi/openapi-types.ts';
+import { OPERATION_IDS, operationIdOf } from '../../../../src/hub/api/openapi/operation-ids.ts';
 
 let document: OpenApiDocument;
 beforeAll(async () => {
   document = (await openApiDocument()) as OpenApiDocument;
-});
+}, 60_000);
 
 const operations = () =>
   operationsOf(document).map(({ method, path, operation }) => ({
@@ -66,7 +68,15 @@ test('does not require a body without required fields, and its example is an emp
 const NO_UUIDS: ReadonlySet<string> = new Set(['compute_id', 'cluster_id', 'backend_id', 'request_id']);
 
 /** Who acted, and what a cause is about, may be of any kind. */
-const OF_ANY_KIND = /\/(actor|object\/\d)$/;
+const OF_ANY_KIND = /^(EventActor|FailureSource)$/;
+
+/** The schemas of all operations but those of the listener protocol. */
+function schemasForUsers(): Record<string, JsonSchema> {
+  const paths = Object.entries(document.paths).filter(([, methods]) =>
+    Object.values(methods).every(({ tags }) => tags?.[0] !== 'listener protocol'),
+  );
+  return withoutUnused({ ...document, paths: Object.fromEntries(paths) }).components.schemas;
+}
 
 function formatOf(field: string): string | null {
   if (/_at$/.test(field)) return 'date-time';
@@ -74,12 +84,9 @@ function formatOf(field: string): string | null {
 }
 
 test('states the format uuid for ids of responses, and date-time for times', () => {
-  const protocol = operations().filter(({ operation }) => operation.tags?.[0] === 'listener protocol');
-  const answers = [
-    ...schemasOfAnswers().filter(([path]) => !protocol.some(({ name }) => path.startsWith(name))),
-    ...schemasOfComponents().filter(([path]) => path.startsWith('Deployment')),
-  ];
-  const missing = answers.flatMap(([path, { properties = {} }]) =>
+  const answers = Object.entries(schemasForUsers()).filter(([name]) => !name.endsWith('Input'));
+  const all = answers.flatMap(([name, schema]) => allOf(schema, name));
+  const missing = all.flatMap(([path, { properties = {} }]) =>
     Object.entries(properties)
       .filter(([field, schema]) => {
         const format = OF_ANY_KIND.test(path) ? null : formatOf(field);
@@ -109,6 +116,74 @@ test('uses only standard keywords in its schemas', () => {
       .map((keyword) => `${path}: ${keyword}`),
   );
   expect(unknown).toEqual([]);
+});
+
+describe('operation ids', () => {
+  test('gives every route the id of the table, and the table has no other entries', () => {
+    const ids = operations().map(({ name, operation }) => [name, operation.operationId]);
+    expect(Object.fromEntries(ids)).toEqual(OPERATION_IDS);
+  });
+
+  test('are unique, and consist of a verb and a noun', () => {
+    const ids = Object.values(OPERATION_IDS);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)+$/);
+  });
+
+  test('rejects a route that is not in the table', () => {
+    expect(() => operationIdOf('GET', '/v2/nothing/:id')).toThrow(
+      'failed to document GET /v2/nothing/{id}: it has no operationId',
+    );
+  });
+});
+
+const REFERENCE = /^#\/components\/schemas\/[A-Z][A-Za-z]+$/;
+
+describe('named schemas', () => {
+  test('are what every body and every response refers to', () => {
+    const inline = operations().flatMap(({ name, operation }) => {
+      const { requestBody, responses } = operation;
+      const answers = Object.entries(responses).map(([status, { content }]) => [status, content] as const);
+      return [['body', requestBody?.content] as const, ...answers].flatMap(([part, content = {}]) =>
+        Object.entries(content)
+          .filter(([, { schema }]) => !REFERENCE.test(schema?.$ref ?? ''))
+          .map(([type]) => `${name} ${part} ${type}`),
+      );
+    });
+    expect(inline).toEqual([]);
+  });
+
+  test('exist for every resource, and for a page of each resource that has a list', () => {
+    const resources = `Deployment Revision Event Listener Integration Repository TagKey TagValue Tenant ApiKey
+    TracingProject`.split(/\s+/);
+    const pages = resources.map((name) => `${name}Page`);
+    const single = ['Explanation', 'Usage', 'PushToken', 'Condition'];
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([...resources, ...pages, ...single]),
+    );
+    for (const name of resources) {
+      const page = document.components.schemas[`${name}Page`];
+      expect(page?.properties?.['resources']?.items, name).toEqual({ $ref: `#/components/schemas/${name}` });
+      expect(page?.required, name).toEqual(expect.arrayContaining(['resources', 'offset']));
+    }
+  });
+
+  test('end in Input exactly if requests use them', () => {
+    const named = (parts: readonly unknown[]) =>
+      new Set(JSON.stringify(parts).match(/(?<=#\/components\/schemas\/)\w+/g) ?? []);
+    const bodies = named(operations().map(({ operation }) => operation.requestBody));
+    const answers = named(operations().map(({ operation }) => operation.responses));
+    expect([...bodies].filter((name) => !name.endsWith('Input'))).toEqual([]);
+    expect([...answers].filter((name) => name.endsWith('Input'))).toEqual([]);
+  });
+
+  test('are used', () => {
+    const text = JSON.stringify(document);
+    const unused = Object.keys(document.components.schemas).filter(
+      (name) => !text.includes(`"#/components/schemas/${name}"`),
+    );
+    expect(unused).toEqual([]);
+  });
 });
 
 test('states its license', () => {

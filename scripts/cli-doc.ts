@@ -1,0 +1,126 @@
+import type { Argument, Command, Option } from 'commander';
+import { pathOf } from '../src/cli/command/command.ts';
+import { FORMATS } from '../src/cli/command/output.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
+
+/** docs/cli.md: every command of `berth`, from the tree of commands. */
+
+const HEAD = `# Command line
+<!-- npm run docs writes this page. -->
+\`berth\` has commands for users of the API, for administrators of the platform, and the roles of the server. \`berth COMMAND --help\`
+prints the same text as this page. \`berth api --help\` and the help of the other roles also list their settings, and \`berth config
+--help\` lists all settings.
+
+## Which API a command calls
+\`berth login\` checks the URL and the key of an API, and stores both as a context in \`~/.config/berth/contexts.json\` (or below
+\`XDG_CONFIG_HOME\`). Only you can read the file. \`berth context list\`, \`use\` and \`delete\` manage contexts, and \`berth whoami\` shows
+what is used. The order of precedence is:
+
+1. \`--url\`, for the URL only.
+2. \`--context NAME\`. The environment is then ignored.
+3. \`BERTH_URL\`, \`BERTH_API_KEY\` and \`BERTH_TENANT_ID\`.
+4. The current context.
+
+A stored key is sent only to the API that it was stored for.
+
+## Output, waiting and errors
+- \`-o table\` is for people and masks secrets. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other
+  commands accept, one for each object. A result that is a secret, such as a new key, has no \`-o name\`.
+- Results go to standard output. Progress, questions and errors go to standard error.
+- A command that deletes asks for confirmation. \`--yes\` answers the question, and is required if standard input is not a terminal.
+- Only commands that can wait accept \`--wait\`. \`berth deploy\` always waits, except with \`--no-wait\`.
+- Wrong usage is one line on standard error that names the nearest option or command, and the exit code 2. Other errors name the next
+  command.
+
+Exit codes of commands that call the API:
+
+| code | meaning |
+| --- | --- |
+| 0 | success |
+| 1 | the API rejected the request, the deployment failed, or the timeout expired |
+| 2 | wrong usage |
+| 3 | unknown, because the API was not reachable or too busy |
+| 130 | interrupted, or the question was not confirmed |
+
+Other commands exit with 0, 1 for a failure and 2 for wrong usage, if their section says nothing else.
+
+Options of every command that calls the API:
+
+| option | |
+| --- | --- |
+| \`-o, --output <format>\` | one of table, json, yaml, name; default: table. Commands with other formats list them |
+| \`--context <name>\` | context to use |
+| \`--url <url>\` | base URL of the API |
+
+## Completion
+\`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. \`berth completion --help\` says how to enable them.
+`;
+
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replace(/</g, '\\<');
+
+function table(header: string, rows: readonly (readonly [string, string])[]): string {
+  if (rows.length === 0) return '';
+  const lines = rows.map(([name, text]) => `| \`${name}\` | ${cell(text)} |`);
+  return `\n| ${header} | |\n| --- | --- |\n${lines.join('\n')}\n`;
+}
+
+const ofArgument = ({ description, argChoices }: Argument) =>
+  argChoices === undefined ? description : `${description}: ${argChoices.join(', ')}`;
+
+function ofOption({ description, argChoices, defaultValue, required, mandatory }: Option): string {
+  const parts = [
+    description,
+    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(', ')}`]),
+    ...(required && defaultValue !== undefined ? [`default: ${String(defaultValue)}`] : []),
+    ...(mandatory ? ['required'] : []),
+  ];
+  return parts.join('; ');
+}
+
+/** Paragraphs of a help as Markdown: indented blocks are quoted as they are. */
+function markdown(text: string): string {
+  return text
+    .split('\n\n')
+    .map((paragraph) =>
+      /^ {2}/.test(paragraph) ? `\`\`\`text\n${paragraph}\n\`\`\`` : cell(paragraph).replaceAll('\\|', '|'),
+    )
+    .join('\n\n');
+}
+
+/** Options that the page describes once. */
+const isCommon = ({ long, argChoices }: Option): boolean =>
+  ['--help', '--context'].includes(long ?? '') ||
+  (long === '--output' && argChoices?.length === FORMATS.length);
+
+function section(command: Command, level: string): string {
+  const children = command.commands;
+  const help = command.createHelp();
+  const title = children.length > 0 ? pathOf(command) : help.commandUsage(command);
+  const all = help.visibleOptions(command);
+  const callsApi = all.some(({ long }) => long === '--context');
+  const options = all.filter((option) => !isCommon(option) && !(callsApi && option.long === '--url'));
+  const own = [
+    `${level} \`${title}\`\n`,
+    `${markdown(command.description())}\n`,
+    table(
+      'argument',
+      command.registeredArguments.map((argument) => [argument.name(), ofArgument(argument)]),
+    ),
+    table(
+      'option',
+      options.map((option) => [option.flags, ofOption(option)]),
+    ),
+  ].join('');
+  return [own, ...children.map((child) => section(child, `${level}#`))].join('\n');
+}
+
+/** The page. */
+export function cliDoc(program: Command): string {
+  const groups = [...new Set(COMMANDS.map(({ group }) => group))];
+  const parts = groups.map((group) => {
+    const names = COMMANDS.filter((row) => row.group === group).map(({ name }) => name);
+    const commands = program.commands.filter((command) => names.includes(command.name()));
+    return [`## ${group}\n`, ...commands.map((command) => section(command, '###'))].join('\n');
+  });
+  return `${HEAD}\n${parts.join('\n')}`;
+}

@@ -1,0 +1,66 @@
+import { configuredSigningKeys } from '../../app/registry-authority.ts';
+import type { Config } from '../../config/index.ts';
+import { registryConfig } from '../../hub/registry/registry-config.ts';
+import { generateSigningKey, keySet, parseSigningKeys } from '../../hub/registry/signing-key.ts';
+import { openDatabase } from '../../hub/store/core/database.ts';
+import { checkMigrated } from '../../hub/store/core/migrate.ts';
+import { pendingPullSecrets, redeliverPullSecrets } from '../../hub/store/secrets/pull-secrets.ts';
+import { type Format, rendered } from '../command/output.ts';
+import { UsageError } from '../command/usage-error.ts';
+import type { AdminSession } from './session.ts';
+
+/** `berth keys registry`, `berth keys rotate-registry`: the keys with which the platform's registry verifies the hub. */
+
+/**
+ * `berth keys registry …`
+ * @throws UsageError, ConfigError
+ */
+export async function registryKey(
+  config: Config,
+  { current, output }: { current: boolean; output: Format },
+): Promise<void> {
+  const configured = configuredSigningKeys(config) ?? [];
+  if (current && configured.length === 0)
+    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: create a key with berth keys registry');
+  const signingKey = current ? null : generateSigningKey();
+  const made = signingKey === null ? [] : parseSigningKeys(signingKey);
+  const jwks = keySet([...made, ...configured]);
+  const registry = registryConfig(config.registry, config.publicUrl);
+  const parts = [
+    ...(signingKey === null
+      ? []
+      : ['# BERTH_REGISTRY_SIGNING_KEY: store it, it is not shown again', signingKey]),
+    '# the file that the setting jwks of the registry names',
+    JSON.stringify(jwks, null, 2),
+    '',
+    "# in the registry's configuration",
+    registry,
+  ];
+  const answer = { signing_key: signingKey, jwks, config: registry };
+  console.log(await rendered(output, answer, { table: () => parts.join('\n') }));
+}
+
+/**
+ * `berth keys rotate-registry …`
+ * @throws UsageError, ConfigError, StoreError
+ */
+export async function rotateRegistry(
+  { config, logger }: AdminSession,
+  { dryRun, output }: { dryRun: boolean; output: Format },
+): Promise<void> {
+  if (config.databaseUrl === null)
+    throw new UsageError('DATABASE_URL is not set: it names the database of the deployments');
+  if (configuredSigningKeys(config) === null)
+    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: create a key with berth keys registry');
+  const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
+  try {
+    await checkMigrated(database);
+    const redelivered = dryRun ? 0 : await database.platform.transaction(redeliverPullSecrets);
+    const pending = await database.platform.read(pendingPullSecrets);
+    const sent = dryRun ? '' : `Deployments that are sent to the listeners again: ${redelivered}. `;
+    const text = `${sent}Deployments whose pull Secret still has the old key: ${pending}.`;
+    console.log(await rendered(output, { redelivered, pending }, { table: () => text }));
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,167 @@
+import type { Command } from 'commander';
+import { describe, valueOption, wholeNumber } from '../../command/command.ts';
+import type { Host } from '../../command/host.ts';
+import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
+import { UsageError } from '../../command/usage-error.ts';
+import { apiCommand, calling, callsApi } from '../call.ts';
+import { EXIT_HELP } from '../exit-codes.ts';
+import { YES } from '../terminal/yes.ts';
+import { takesWait, timeoutOption, type WaitOptions } from '../wait.ts';
+import type { ListOptions } from './read.ts';
+import type { DeleteOptions } from './write.ts';
+
+/** `berth deployments …`, and short commands for one deployment. */
+
+const read = () => import('./read.ts');
+const write = () => import('./write.ts');
+
+const DEPLOYMENT = ['<deployment>', 'id or name of the deployment'] as const;
+
+const fileOption = () =>
+  valueOption('-f, --file <file>', 'JSON or YAML file; - is standard input').makeOptionMandatory();
+
+function reads(host: Host): Command[] {
+  return [
+    apiCommand('list', 'list the deployments of the tenant')
+      .addOption(valueOption('--status <status>', 'only deployments with this status'))
+      .addOption(valueOption('--name-contains <text>', 'only deployments whose name contains this text'))
+      .addOption(valueOption('--image-version <version>', 'only deployments with this version of the image'))
+      .addOption(valueOption('--type <type>', 'only deployments of this type: dev_free, dev or prod'))
+      .action(calling(host, async (context, options: ListOptions) => (await read()).list(context, options))),
+    apiCommand('get', 'show a deployment')
+      .argument(...DEPLOYMENT)
+      .action(calling(host, async (context, name: string) => (await read()).get(context, name))),
+    apiCommand('watch', 'wait until a deployment is READY or has failed', { formats: [] })
+      .argument(...DEPLOYMENT)
+      .addOption(timeoutOption())
+      .action(
+        calling(host, async (context, name: string, { timeout }: { timeout?: number }) =>
+          (await read()).watchDeployment(context, name, timeout),
+        ),
+      ),
+    apiCommand('push-token', 'create short-lived credentials to push the image of a deployment', {
+      details: 'For deployments with the source internal_image. In scripts, use -o json.',
+      formats: FORMATS_WITHOUT_NAME,
+    })
+      .argument(...DEPLOYMENT)
+      .action(calling(host, async (context, name: string) => (await read()).pushToken(context, name))),
+  ];
+}
+
+function writes(host: Host): Command[] {
+  return [
+    takesWait(apiCommand('create', 'create a deployment from a file').addOption(fileOption())).action(
+      calling(host, async (context, options: WaitOptions & { file: string }) =>
+        (await write()).create(context, options),
+      ),
+    ),
+    takesWait(
+      apiCommand('patch', 'change fields of a deployment from a file')
+        .argument(...DEPLOYMENT)
+        .addOption(fileOption()),
+    ).action(
+      calling(host, async (context, name: string, options: WaitOptions & { file: string }) =>
+        (await write()).patch(context, name, options),
+      ),
+    ),
+    takesWait(
+      apiCommand('delete', 'delete a deployment', {
+        details: 'During the grace period, berth restore restores it.',
+      })
+        .argument(...DEPLOYMENT)
+        .option('--delete-tracing-project', 'also delete its tracing project', false)
+        .option(
+          '--keep-workloads',
+          'leave the workloads and the data in the cluster; needs the scope admin',
+          false,
+        )
+        .option(
+          '--force',
+          'remove it at once, for a cluster that no longer exists; needs the scope admin',
+          false,
+        )
+        .option(...YES),
+    ).action(
+      calling(host, async (context, name: string, options: WaitOptions & DeleteOptions) =>
+        (await write()).remove(context, name, options),
+      ),
+    ),
+  ];
+}
+
+export function buildDeployments(made: Command, host: Host): void {
+  describe(made, EXIT_HELP);
+  for (const each of [...reads(host), ...writes(host)]) made.addCommand(each);
+}
+
+export function buildDeploy(made: Command, host: Host): void {
+  describe(
+    made,
+    `If the deployment already has this image or ref, a new revision resolves the tag again, or builds the newest commit. Each
+step is printed on standard error. If the rollout fails, the exit code is 1 and the message names the source of the failure.
+
+${EXIT_HELP}`,
+  );
+  callsApi(made)
+    .argument('<name>', 'id or name of the deployment')
+    .addOption(valueOption('--image <image>', 'image to deploy').conflicts('ref'))
+    .addOption(valueOption('--ref <ref>', 'branch, tag or commit to build and deploy'))
+    .option('--no-wait', 'return when the revision is created')
+    .addOption(timeoutOption())
+    .action(
+      calling(
+        host,
+        async (context, name: string, options: WaitOptions & { image?: string; ref?: string }) => {
+          if (options.image === undefined && options.ref === undefined)
+            throw new UsageError('set either --image IMAGE or --ref REF');
+          return (await write()).deploy(context, name, options);
+        },
+      ),
+    );
+}
+
+export function buildScale(made: Command, host: Host): void {
+  describe(made, `With --min 0 --max 0, the deployment is switched off and keeps its data.`);
+  takesWait(
+    callsApi(made)
+      .argument('<name>', 'id or name of the deployment')
+      .addOption(valueOption('--min <n>', 'minimum number of pods', wholeNumber('--min', 0)))
+      .addOption(valueOption('--max <n>', 'maximum number of pods', wholeNumber('--max', 0))),
+  ).action(
+    calling(host, async (context, name: string, options: WaitOptions & { min?: number; max?: number }) => {
+      const { min, max } = options;
+      if (min === undefined && max === undefined) throw new UsageError('set --min N, --max N or both');
+      if (min !== undefined && max !== undefined && min > max)
+        throw new UsageError('--min must not be greater than --max');
+      return (await write()).scale(context, name, options);
+    }),
+  );
+}
+
+export function buildOpen(made: Command, host: Host): void {
+  callsApi(made)
+    .argument('<name>', 'id or name of the deployment')
+    .option('--print', 'only print the URL', false)
+    .action(
+      calling(host, async (context, name: string, options: { print: boolean }) => {
+        const { open } = await import('./open.ts');
+        return open(context, name, options);
+      }),
+    );
+}
+
+export function buildRestore(made: Command, host: Host): void {
+  takesWait(callsApi(made).argument('<name>', 'id or name of the deployment')).action(
+    calling(host, async (context, name: string, options: WaitOptions) =>
+      (await write()).restore(context, name, options),
+    ),
+  );
+}
+
+export function buildSecrets(made: Command, host: Host): void {
+  made.addCommand(
+    apiCommand('list', 'list the names of the secrets, without values')
+      .argument(...DEPLOYMENT)
+      .action(calling(host, async (context, name: string) => (await read()).secretNames(context, name))),
+  );
+}

@@ -1,0 +1,94 @@
+import type { Deployment } from '../api.gen.ts';
+import { ApiProblem } from '../call-problem.ts';
+import type { QueryOf } from '../client.ts';
+import { type Context, isMasked, show } from '../context.ts';
+import type { End } from '../exit-codes.ts';
+import { lookUpDeployment } from '../lookup.ts';
+import { allOf } from '../paging.ts';
+import { cell, fields, quoted, table } from '../table.ts';
+import { alwaysSeconds, settle } from '../wait.ts';
+import { showDeployment, showDeployments } from './views.ts';
+
+/** Commands that read deployments. */
+
+type Query = QueryOf<'get', '/v2/deployments'>;
+
+/** Filters of the list. The API validates them. */
+export interface ListOptions {
+  readonly status?: string;
+  readonly nameContains?: string;
+  readonly imageVersion?: string;
+  readonly type?: string;
+}
+
+export async function list(context: Context, options: ListOptions): Promise<undefined> {
+  const filter: Query = {
+    mask_secrets: isMasked(context),
+    ...(options.status === undefined ? {} : { status: options.status as Query['status'] }),
+    ...(options.nameContains === undefined ? {} : { name_contains: options.nameContains }),
+    ...(options.imageVersion === undefined ? {} : { image_version: options.imageVersion }),
+    ...(options.type === undefined ? {} : { deployment_type: options.type as Query['deployment_type'] }),
+  };
+  const found = await allOf<Deployment>((page) =>
+    context.client.GET('/v2/deployments', { params: { query: { ...filter, ...page } } }),
+  );
+  await showDeployments(context, found);
+}
+
+export async function get(context: Context, name: string): Promise<undefined> {
+  await showDeployment(context, await lookUpDeployment(context.client, name, isMasked(context)));
+}
+
+export async function watchDeployment(
+  context: Context,
+  name: string,
+  timeout: number | undefined,
+): Promise<End> {
+  return settle(context, await lookUpDeployment(context.client, name, true), alwaysSeconds(timeout));
+}
+
+/** The token is the result of this command, so it is printed in every format. */
+export async function pushToken(context: Context, name: string): Promise<undefined> {
+  const { id } = await lookUpDeployment(context.client, name, true);
+  const params = { path: { deployment_id: id } };
+  const made = await context.client.POST('/v2/deployments/{deployment_id}/push-token', { params });
+  const view = () =>
+    fields([
+      ['Registry', made.registry_url],
+      ['Image', `${made.image_uri}:TAG`],
+      ['Username', made.username],
+      ['Token', made.token],
+      ['Expires', made.expires_at],
+      ['Log in', `docker login --username ${made.username} --password-stdin ${made.registry_url}`],
+    ]);
+  await show(context, made, { table: view });
+}
+
+/** Prints names only: no format contains a value. */
+export async function secretNames(context: Context, name: string): Promise<undefined> {
+  const { secrets } = await lookUpDeployment(context.client, name, true);
+  const names = secrets.map((secret) => secret.name).sort();
+  await show(
+    context,
+    names.map((secret) => ({ name: secret })),
+    {
+      table: () =>
+        table(
+          ['NAME'],
+          names.map((secret) => [cell(secret)]),
+        ),
+      names: () => names,
+    },
+  );
+}
+
+/** The URL of a deployment. @throws ApiProblem when it has none */
+export async function urlOf(context: Context, word: string): Promise<string> {
+  const { name, url } = await lookUpDeployment(context.client, word, true);
+  if (url !== null) return url;
+  throw new ApiProblem(
+    404,
+    `the deployment "${name}" has no URL yet`,
+    `berth deployments get ${quoted(name)}`,
+  );
+}

@@ -1,0 +1,66 @@
+import { ApiProblem } from '../call-problem.ts';
+import type { Answer, Client } from '../client.ts';
+import { type Context, show } from '../context.ts';
+import { lookUpDeployment, UUID } from '../lookup.ts';
+import { allOf } from '../paging.ts';
+import { cell, table } from '../table.ts';
+import { timeOf } from '../time-option.ts';
+
+type Event = Answer<'get', '/v2/events'>['resources'][number];
+
+export interface EventOptions {
+  readonly reason?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+}
+
+/** The filters of the list. */
+const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(since === undefined ? {} : { since: timeOf('--since', since, now) }),
+  ...(until === undefined ? {} : { until: timeOf('--until', until, now) }),
+});
+
+function row({ at, reason, message, actor, deployment_id: deployment }: Event, ofOne: boolean): string[] {
+  const by = cell(actor.name ?? actor.kind);
+  return [at, reason, ...(ofOne ? [] : [cell(deployment)]), by, cell(message)];
+}
+
+/** The id of a deployment. The history remains when a deployment is gone, so its id is enough. */
+async function idOf(client: Client, word: string): Promise<string> {
+  try {
+    return (await lookUpDeployment(client, word, true)).id;
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404 && UUID.test(word)) return word;
+    throw error;
+  }
+}
+
+/** Prints the newest events, oldest first, so that the newest is next to the prompt. */
+export async function events(
+  context: Context,
+  name: string | undefined,
+  options: EventOptions,
+): Promise<undefined> {
+  const { client } = context;
+  const id = name === undefined ? null : await idOf(client, name);
+  const path = { deployment_id: id ?? '' };
+  const filter = filterOf(options, new Date());
+  const found: Event[] = await allOf<Event>(
+    (page) =>
+      id === null
+        ? client.GET('/v2/events', { params: { query: { ...filter, ...page } } })
+        : client.GET('/v2/deployments/{deployment_id}/events', {
+            params: { path, query: { ...filter, ...page } },
+          }),
+    options.limit,
+  );
+  const ordered = found.toReversed();
+  const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];
+  const rows = () => ordered.map((event) => row(event, id !== null));
+  await show(context, ordered, {
+    table: () => table(header, rows()),
+    names: () => ordered.map((each) => each.id),
+  });
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { describe, valueOption, wholeNumber } from '../../command/command.ts';
+import type { Host } from '../../command/host.ts';
+import { UsageError } from '../../command/usage-error.ts';
+import { calling, callsApi } from '../call.ts';
+import type { LogsOptions } from './logs.ts';
+
+/** `berth logs`. */
+
+const DETAILS = `Also prints the output of the database and the cache. Berth reads logs from the cluster and does not store them. With
+-o json, each line is an object.`;
+
+export function buildLogs(made: Command, host: Host): void {
+  describe(made, DETAILS);
+  callsApi(made, ['table', 'json'])
+    .argument('<deployment>', 'id or name of the deployment')
+    .addOption(
+      valueOption(
+        '--component <name>',
+        'api, queue, orchestrator, executor, database or cache; default: all',
+      ),
+    )
+    .addOption(valueOption('--revision <revision>', 'only pods of this revision: an id or a number'))
+    .addOption(valueOption('--since <time>', 'ISO 8601, or a duration: 30s, 10m, 3h, 2d'))
+    .addOption(
+      valueOption(
+        '--limit <lines>',
+        'newest lines of each container, default: 500',
+        wholeNumber('--limit', 0),
+      ),
+    )
+    .option('--follow', 'continue with new lines', false)
+    .option(
+      '--previous',
+      'output of the previous runs of restarted containers, to find out why one crashed',
+      false,
+    )
+    .action(
+      calling(host, async (context, name: string, options: LogsOptions) => {
+        if (options.previous && options.follow)
+          throw new UsageError(
+            '--previous and --follow cannot be combined: a previous run prints no new lines',
+          );
+        const { logsCommand } = await import('./logs.ts');
+        return logsCommand(context, name, options);
+      }),
+    );
+}

@@ -1,0 +1,32 @@
+/** Lists of the API, page by page. */
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+interface Answer<Item> {
+  readonly resources: readonly Item[];
+  readonly offset: number;
+}
+
+const PAGE = 100;
+
+/**
+ * The objects of a list.
+ * @param most maximum number of objects
+ */
+export async function allOf<Item>(
+  ask: (page: Page) => Promise<Answer<Item>>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Item[]> {
+  const found: Item[] = [];
+  for (let offset = 0; found.length < most; ) {
+    const limit = Math.min(PAGE, most - found.length);
+    const page = await ask({ limit, offset });
+    found.push(...page.resources);
+    if (page.resources.length < limit) break;
+    offset = page.offset;
+  }
+  return found;
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import type { Deployment } from '../api.gen.ts';
+import type { Answer } from '../client.ts';
+import { type Context, show } from '../context.ts';
+import type { End } from '../exit-codes.ts';
+import { followed, showLines } from '../logs/log-output.ts';
+import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from '../lookup.ts';
+import { age, cell, fields, table } from '../table.ts';
+import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
+
+/** `berth revisions …`. */
+
+const REVISION = '/v2/deployments/{deployment_id}/revisions/{revision_id}';
+const BUILD_LOG = `${REVISION}/build-logs` as const;
+
+type Explanation = Answer<'get', `${typeof REVISION}/explain`>;
+
+const HEADER = ['NUMBER', 'STATUS', 'RUNS', 'REASON', 'AGE', 'ID'];
+
+function row(revision: Revision, active: string | null, now: Date): string[] {
+  const { source_revision_config: config } = revision;
+  const status = revision.id === active ? `${revision.status} (active)` : revision.status;
+  const runs = cell(config.image_uri ?? config.repo_ref);
+  const since = age(revision.created_at, now);
+  return [String(revision.number), status, runs, cell(revision.reason), since, revision.id];
+}
+
+function details(revision: Revision): string {
+  const { source_revision_config: config } = revision;
+  return fields([
+    ['Number', String(revision.number)],
+    ['Id', revision.id],
+    ['Status', revision.status],
+    ['Reason', cell(revision.reason)],
+    ['Message', cell(revision.message)],
+    ['Image', cell(config.image_uri)],
+    ['Ref', cell(config.repo_ref)],
+    ['Commit', cell(config.repo_commit_sha)],
+    ['Resolved image', cell(revision.resolved_image)],
+    ['Created', revision.created_at],
+    ['Deployed', cell(revision.deployed_at)],
+  ]);
+}
+
+function explanation({ summary, causes, remedy, effects }: Explanation): string {
+  const rows = causes.map(({ reason, message, object }) => {
+    const where = [object?.component, object?.kind, object?.object, object?.container];
+    return [reason, cell(where.filter((part) => part !== undefined).join(' ')), cell(message)];
+  });
+  const advice = remedy === null ? '' : `\n\nRemedy: ${cell(remedy.text)}`;
+  const chain = rows.length === 0 ? '' : `\n\n${table(['CAUSE', 'WHERE', 'MESSAGE'], rows)}`;
+  const restarts = effects.map((effect) => `\n\nLast change: ${cell(effect)}`).join('');
+  return `${cell(summary)}${chain}${advice}${restarts}`;
+}
+
+export async function list(context: Context, name: string): Promise<undefined> {
+  const deployment = await lookUpDeployment(context.client, name, true);
+  const found: Revision[] = [];
+  for await (const revision of revisionsOf(context.client, deployment.id)) found.push(revision);
+  const now = new Date();
+  const rows = () => found.map((revision) => row(revision, deployment.active_revision_id, now));
+  await show(context, found, { table: () => table(HEADER, rows()), names: () => found.map(nameOf) });
+}
+
+/** Path parameters of a revision, given by id or number. Default: the latest revision. */
+async function pathTo({ client }: Context, deployment: Deployment, word: string | undefined) {
+  const revisionId = await findRevisionId(client, deployment, word);
+  return { deployment_id: deployment.id, revision_id: revisionId };
+}
+
+export async function get(context: Context, name: string, word: string | undefined): Promise<undefined> {
+  const deployment = await lookUpDeployment(context.client, name, true);
+  const path = await pathTo(context, deployment, word);
+  await shown(context, await context.client.GET(REVISION, { params: { path } }));
+}
+
+export async function explain(context: Context, name: string, word: string | undefined): Promise<undefined> {
+  const deployment = await lookUpDeployment(context.client, name, true);
+  const path = await pathTo(context, deployment, word);
+  const why = await context.client.GET(`${REVISION}/explain`, { params: { path } });
+  await show(context, why, { table: () => explanation(why), names: () => [path.revision_id] });
+}
+
+type BuildLogPage = Answer<'get', typeof BUILD_LOG>;
+type BuildLogLine = BuildLogPage['resources'][number];
+
+async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {
+  for (let offset = 0; ; ) {
+    const page = await context.client.GET(BUILD_LOG, { params: { path, query: { offset } } });
+    yield* page.resources;
+    if (page.resources.length === 0) return;
+    offset = page.offset;
+  }
+}
+
+export async function buildLogs(
+  context: Context,
+  name: string,
+  word: string | undefined,
+  { follow }: { readonly follow: boolean },
+): Promise<undefined> {
+  const deployment = await lookUpDeployment(context.client, name, true);
+  const path = await pathTo(context, deployment, word);
+  const lines = follow
+    ? followed(context, (read) =>
+        context.client.lines(BUILD_LOG, { params: { path, query: { offset: read, follow: true } } }),
+      )
+    : buildLogPages(context, path);
+  await showLines(context, lines, (line) => {
+    const { step, attempt, text } = line as BuildLogLine;
+    return `${step}${attempt === 1 ? '' : ` (attempt ${attempt})`} | ${text}`;
+  });
+}
+
+const nameOf = ({ number }: Revision) => String(number);
+
+async function shown(context: Context, revision: Revision): Promise<undefined> {
+  await show(context, revision, { table: () => details(revision), names: () => [nameOf(revision)] });
+}
+
+/**
+ * Follows the rollout of a new revision. Prints the revision even if the rollout fails, so that its number is known.
+ */
+async function waited(
+  context: Context,
+  deployment: Deployment,
+  made: Revision,
+  timeoutSeconds: number,
+): Promise<End> {
+  let latest = made;
+  try {
+    const end = await settle(context, deployment, timeoutSeconds, made.id);
+    const path = { deployment_id: deployment.id, revision_id: made.id };
+    if (end !== 'unknown')
+      latest = await context.client.GET(REVISION, { params: { path } }).catch(() => made);
+    return end;
+  } finally {
+    await shown(context, latest);
+  }
+}
+
+/** Creates a new revision from an older one. */
+export async function again(
+  context: Context,
+  action: 'rollback' | 'redeploy',
+  [name, word]: readonly [string, string | undefined],
+  options: WaitOptions,
+): Promise<End | undefined> {
+  const seconds = waitSeconds(options);
+  const deployment = await lookUpDeployment(context.client, name, true);
+  const path = await pathTo(context, deployment, word);
+  const params = { path, header: { 'Idempotency-Key': randomUUID() } };
+  const made = await context.client.POST(`${REVISION}/${action}`, { params });
+  return seconds === null ? await shown(context, made) : await waited(context, deployment, made, seconds);
+}

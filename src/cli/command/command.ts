@@ -1,0 +1,136 @@
+import { Command, type CommanderError, Help, Option } from 'commander';
+import { UsageError } from './usage-error.ts';
+
+/** Creates commands. All commands have the same help, and report wrong usage in one line with the exit code 2. */
+
+/** A group was called without a subcommand. */
+export class BareGroup extends Error {
+  readonly group: Command;
+  constructor(group: Command) {
+    super('the command needs a subcommand');
+    this.group = group;
+  }
+}
+
+/** The words that call a command, such as `berth deployments list`. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** What the user can write instead of an unknown option or command. */
+function alternatives(code: string, command: Command): string {
+  const help = command.createHelp();
+  const names =
+    code === 'commander.unknownOption'
+      ? help.visibleOptions(command).map(({ long, short }) => long ?? short ?? '')
+      : help.visibleCommands(command).map((each) => each.name());
+  return `: use one of ${names.join(', ')}`;
+}
+
+const NEEDS_ALTERNATIVES: ReadonlySet<string> = new Set([
+  'commander.unknownOption',
+  'commander.unknownCommand',
+]);
+
+/** The message of commander as one line. Commander adds a suggestion if a known name is similar. */
+export function problemLine({ message, code }: CommanderError, command: Command): string {
+  const line = message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\.$/, '');
+  const isUnsuggested = NEEDS_ALTERNATIVES.has(code) && !line.includes('Did you mean');
+  return isUnsuggested ? `${line}${alternatives(code, command)}` : line;
+}
+
+/** Replaces the exit of commander by an error. */
+function onExit(command: Command): (error: CommanderError) => never {
+  return (error) => {
+    if (error.exitCode === 0) throw error;
+    if (error.code === 'commander.help') throw new BareGroup(command);
+    throw new UsageError(problemLine(error, command), 2, pathOf(command));
+  };
+}
+
+const WIDTH = 100;
+
+/** Joins the lines of each paragraph, so that the help breaks them at its own width. Indented lines stay as they are. */
+const reflow = (text: string) => text.replace(/(\S)\n(?=\S)/g, '$1 ');
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** Sets the description of a command: its summary, and further paragraphs. */
+export function describe(made: Command, details: string): Command {
+  const paragraphs = [sentence(made.summary()), ...(details === '' ? [] : [reflow(details)])];
+  return made.description(paragraphs.join('\n\n'));
+}
+
+/** Without the default of switches, which is always false. */
+function optionDescription(this: void, option: Option): string {
+  return new Help().optionDescription(option).replace(/ \(default: (false|true)\)$/, '');
+}
+
+/**
+ * Creates a command without arguments and options. The caller adds them.
+ * @param summary one line, for the list of commands
+ * @param details further paragraphs of its help
+ */
+export function command(name: string, summary: string, details = ''): Command {
+  const made = new Command(name).summary(summary);
+  return describe(made, details)
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride(onExit(made))
+    .configureHelp({ helpWidth: WIDTH, optionDescription })
+    .configureOutput({ writeOut: (text) => console.log(text.trimEnd()), writeErr: () => undefined });
+}
+
+/** Adds the command `help` to a group. */
+export const takesHelp = (group: Command): Command =>
+  group.helpCommand('help [command]', 'print the help of a command');
+
+/** An option with a value. `parse` may throw a UsageError. */
+export function valueOption<Value = string>(
+  flags: string,
+  description: string,
+  parse?: (value: string) => Value,
+): Option {
+  const made = new Option(flags, description);
+  return parse === undefined ? made : made.argParser((value) => parse(value));
+}
+
+/** An option that can be given several times. Its value is the list of the given values. */
+export function repeatedOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((value, given: string[] | undefined) => [
+    ...(given ?? []),
+    value,
+  ]);
+}
+
+/**
+ * Rejects an option in the place of a value, because the value was forgotten. Commander takes any word as the value. A
+ * value that begins with `--` is written as `--option=--value`.
+ * @throws UsageError
+ */
+export function checkValues(command: Command, words: readonly string[]): void {
+  words.forEach((word, index) => {
+    const next = words[index + 1] ?? '';
+    const found = command.options.find(
+      ({ short, long, required }) => required && [short, long].includes(word),
+    );
+    if (found !== undefined && /^--[a-z]/.test(next))
+      throw new UsageError(`option '${found.flags}' needs a value, not ${next}`);
+  });
+}
+
+/** A parser of whole numbers within bounds. */
+export function wholeNumber(
+  name: string,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
+): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    const bounds = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new UsageError(`${name} must be a whole number ${bounds}, not "${value}"`);
+  };
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+
+/** What the process gives to its commands. */
+
+/**
+ * Settings of API users from the environment. The key is never a command-line argument, because every user of the machine
+ * can read command lines.
+ */
+export interface ClientSettings {
+  readonly url: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly tenantId: string | undefined;
+  /** Folder of the user's configuration, such as `~/.config`. */
+  readonly configHome: string;
+}
+
+export interface Host {
+  readonly version: string;
+  /** The command line asks for help, which may need modules that are slow to load. */
+  readonly showsHelp: boolean;
+  /** The program with all commands, for completion. */
+  readonly allCommands: () => Promise<Command>;
+  readonly clientSettings: () => Promise<ClientSettings>;
+  /** Exit code of a command that ends without an error. */
+  exitCode: number;
+}

@@ -1,0 +1,52 @@
+import type { Command, Option } from 'commander';
+
+/** The tree of commands as completion scripts need it. */
+
+export interface CompletionOption {
+  /** All spellings, such as `-o` and `--output`. */
+  readonly names: readonly string[];
+  readonly description: string;
+  /** What follows the option. `words`: one of `values`. */
+  readonly takes: 'nothing' | 'words' | 'file' | 'anything';
+  readonly values: readonly string[];
+}
+
+export interface CompletionNode {
+  /** Words that call the command, without `berth`. */
+  readonly path: string;
+  readonly subcommands: readonly { readonly name: string; readonly summary: string }[];
+  readonly options: readonly CompletionOption[];
+  /** Possible values of the first argument. */
+  readonly values: readonly string[];
+}
+
+function takes({ required, optional, argChoices, flags }: Option): CompletionOption['takes'] {
+  if (!required && !optional) return 'nothing';
+  if (argChoices !== undefined) return 'words';
+  return /<(file|folder|dir|path)>/.test(flags) ? 'file' : 'anything';
+}
+
+function optionOf(option: Option): CompletionOption {
+  const { short, long, description, argChoices } = option;
+  const names = [short, long].filter((name) => name != null);
+  return { names, description: firstSentence(description), takes: takes(option), values: argChoices ?? [] };
+}
+
+const firstSentence = (text: string) => text.split(/[.;] |\n/, 1)[0] ?? text;
+
+/** All commands, the parents first. */
+export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
+  const help = command.createHelp();
+  const children = help.visibleCommands(command);
+  const node: CompletionNode = {
+    path: path.join(' '),
+    subcommands: children.map((child) => ({
+      name: child.name(),
+      summary: firstSentence(child.summary() || child.description()),
+    })),
+    options: help.visibleOptions(command).map(optionOf),
+    values: command.registeredArguments[0]?.argChoices ?? [],
+  };
+  const real = command.commands;
+  return [node, ...real.flatMap((child) => completionNodes(child, [...path, child.name()]))];
+}

@@ -1,0 +1,95 @@
+import { type Command, CommanderError } from 'commander';
+import { BareGroup, checkValues, pathOf } from './command/command.ts';
+import type { Host } from './command/host.ts';
+import { UsageError } from './command/usage-error.ts';
+import { buildProgram, version } from './program.ts';
+
+/** Runs a command line, and prints its failure on standard error. */
+
+/** The next step for errors of lower layers, which do not name a next step. */
+const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
+  [/PostgreSQL|failed to run a statement/, 'check that PostgreSQL runs and that DATABASE_URL is correct'],
+  [/kubeconfig/, 'set KUBECONFIG to a kubeconfig that exists and can be read'],
+];
+
+function withNextStep(message: string): string {
+  if (message.includes('next:')) return message;
+  const step = NEXT_STEPS.find(([pattern]) => pattern.test(message))?.[1];
+  return step === undefined ? message : `${message}; next: ${step}`;
+}
+
+/** Errors with a next step are printed without a stack. All other errors are bugs and are printed with a stack. */
+function describe(error: unknown, page: string): string {
+  if (error instanceof UsageError) return `berth: ${error.message}; see ${error.page ?? page} --help`;
+  if (!(error instanceof Error)) return `berth: ${String(error)}`;
+  if (error.name === 'ConfigError') return `berth: ${error.message}\nsee: berth config --help`;
+  return error.message.startsWith('failed to ')
+    ? `berth: ${withNextStep(error.message)}`
+    : `berth: ${error.stack ?? error.message}`;
+}
+
+/** The output of a command has ended, because the reader has closed the pipe (`| head`). */
+function endWithReader(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(0);
+  });
+}
+
+const HELP_WORDS: ReadonlySet<string> = new Set(['-h', '--help', 'help']);
+
+/** The host of this process. */
+export function processHost(words: readonly string[]): Host {
+  const host: Host = {
+    version,
+    showsHelp: words.some((word) => HELP_WORDS.has(word)),
+    allCommands: () => buildProgram(null, { ...host, showsHelp: false }),
+    clientSettings: async () => (await import('../config/client-settings.ts')).clientSettings(),
+    exitCode: 0,
+  };
+  return host;
+}
+
+/** The command that the words call, whose help describes its arguments. */
+function pageOf(program: Command, words: readonly string[]): string {
+  let called = program;
+  for (const word of words) {
+    const next = called.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    called = next;
+  }
+  return pathOf(called);
+}
+
+/** Prints the help of a group. Only `help` of an unknown command is wrong usage. Returns the exit code. */
+function bareGroup(group: Command, words: readonly string[]): number {
+  const asked = words[words.indexOf('help') + 1];
+  if (words.includes('help') && asked !== undefined) {
+    console.error(`berth: unknown command '${asked}'; see ${pathOf(group)} --help`);
+    return 2;
+  }
+  group.outputHelp();
+  return 0;
+}
+
+/** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
+export async function runCli(words: readonly string[], host: Host = processHost(words)): Promise<number> {
+  const program = await buildProgram(words, host);
+  program.hook('preAction', (_, running) => checkValues(running, words));
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return host.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof BareGroup) return bareGroup(error.group, words);
+    console.error(describe(error, pageOf(program, words)));
+    return error instanceof UsageError ? error.exitCode : 1;
+  }
+}
+
+/** Runs the command line of this process. */
+export async function main(): Promise<void> {
+  endWithReader();
+  const code = await runCli(process.argv.slice(2));
+  // A role sets the exit code itself when it fails to stop.
+  process.exitCode = code === 0 ? (process.exitCode ?? 0) : code;
+}

@@ -1,9 +1,0 @@
-/** The arguments of a command are wrong. The message states the reason. */
-export class UsageError extends Error {
-  /** 2: the arguments are invalid. 1: the arguments are valid, but name an object that does not exist. */
-  readonly exitCode: 1 | 2;
-  constructor(message: string, exitCode: 1 | 2 = 2) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import type { EventRecord } from '../../store/core/events.ts';
+import { streamEndSchema } from '../core/line-stream.ts';
+import { timeSchema } from '../deployments/deployment-schema.ts';
+
+const eventSchema = z
+  .object({
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema
+      .nullable()
+      .describe('The tenant of the event, even if the tenant was deleted. null: the platform.'),
+    deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
+    revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
+    at: timeSchema.describe('Time of the event.'),
+    actor: z
+      .object({
+        kind: z.enum(['api_key', 'listener', 'system']).describe('Kind of the actor.'),
+        id: z.string().nullable().describe('Id of the API key or listener.'),
+        name: z.string().nullable().describe('Its name.'),
+      })
+      .meta({ id: 'EventActor', description: 'The actor.' }),
+    reason: z.string().describe('Type of the event, one of a fixed list.'),
+    message: z.string().describe('Message of the event.'),
+    details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
+  })
+  .meta({ id: 'Event', description: 'An event.' });
+
+export const eventListSchema = z
+  .object({
+    resources: z.array(eventSchema).describe('Newest first.'),
+    offset: z.int().describe('To get the next page, pass this value in the next request.'),
+    cursor: z
+      .string()
+      .nullable()
+      .describe(
+        'To get the next page, also when new events are stored, pass this value in the next request. null: no older event matches.',
+      ),
+  })
+  .meta({ id: 'EventPage', description: 'A page of events.' });
+
+const cursorSchema = z
+  .string()
+  .describe('To continue after this line, pass this value in the next request with `follow`.');
+
+/** A line of a stream. */
+export const eventLineSchema = z
+  .union([
+    eventSchema.extend({ cursor: cursorSchema }).meta({
+      id: 'StreamedEvent',
+      description: 'An event of a stream, with the cursor that continues the stream after it.',
+    }),
+    streamEndSchema
+      .extend({ cursor: cursorSchema.optional() })
+      .meta({ id: 'EventStreamEnd', description: 'The end of a stream.' }),
+  ])
+  .meta({ id: 'EventStreamItem', description: 'One line of the stream.' });
+
+/** An event in a response. */
+export function presentEvent(event: EventRecord): z.infer<typeof eventSchema> {
+  return {
+    id: event.id,
+    tenant_id: event.tenantId,
+    deployment_id: event.deploymentId,
+    revision_id: event.revisionId,
+    at: event.at.toISOString(),
+    actor: { kind: event.actorKind, id: event.actorId, name: event.actorName },
+    reason: event.reason,
+    message: event.message,
+    details: event.details,
+  };
+}

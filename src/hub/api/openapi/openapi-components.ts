@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import {
+  leaseRequestSchema,
+  leaseResponseSchema,
+  leaseStateSchema,
+} from '../../../contract/protocol/lease-protocol.ts';
+import {
+  buildLogsRequestSchema,
+  buildLogsResponseSchema,
+  logChunkResponseSchema,
+  logChunkSchema,
+  logRequestsResponseSchema,
+} from '../../../contract/protocol/log-protocol.ts';
+import {
+  inventoryRequestSchema,
+  inventoryResponseSchema,
+  reportSchema,
+  reportsRequestSchema,
+  reportsResponseSchema,
+} from '../../../contract/protocol/report-protocol.ts';
+import {
+  applyWorkSchema,
+  purgeWorkSchema,
+  workItemSchema,
+  workResponseSchema,
+} from '../../../contract/protocol/work-protocol.ts';
+import { renderConfigSchema } from '../../../contract/render/render-config.ts';
+import { managedDeploymentSpecSchema } from '../../../contract/resource/managed-deployment.ts';
+import { buildLogLineSchema } from '../../../domain/builds/build-log.ts';
+import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
+import { logLineSchema } from '../../../domain/core/log-query.ts';
+import {
+  createBodySchema,
+  createRevisionConfigSchema,
+  patchBodySchema,
+  patchRevisionConfigSchema,
+  secretBodySchema,
+  sourceConfigBodySchema,
+} from '../../../domain/deployment/deployment-bodies.ts';
+import { containerSchema } from '../../../domain/kubernetes/container.ts';
+import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
+import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
+import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
+import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
+import type { OpenApiDocument } from './openapi-types.ts';
+
+const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
+
+/**
+ * Names of schemas in the document. A schema of the API has its name where it is declared: `.meta({ id })`. The schemas of
+ * domain/ and contract/ get theirs here.
+ *
+ * A schema `X` of requests becomes `XInput`. If a schema of responses has the name X as well, the one of requests has the id
+ * `XBody`, which also becomes `XInput`.
+ */
+const NAMES: Readonly<Record<string, z.ZodType>> = {
+  CreateDeployment: createBodySchema,
+  UpdateDeployment: patchBodySchema,
+  SourceConfigBody: sourceConfigBodySchema,
+  SourceRevisionConfigBody: createRevisionConfigSchema,
+  UpdateSourceRevisionConfig: patchRevisionConfigSchema,
+  SecretBody: secretBodySchema,
+  ResourceSpecBody: resourceSpecSchema,
+  EffectiveResourceSpec: effectiveResourceSpecSchema,
+  Container: containerSchema,
+  Volume: volumeSchema,
+  VolumeMount: volumeMountSchema,
+  Condition: conditionSchema,
+  LogLine: logLineSchema,
+  BuildLogLine: buildLogLineSchema,
+  TenantQuotas: tenantQuotasSchema,
+  TenantQuotaOverrides: tenantQuotaChangesSchema,
+  // Listener protocol
+  AcquireListenerLease: leaseRequestSchema,
+  ListenerLease: leaseResponseSchema,
+  ListenerLeaseState: leaseStateSchema,
+  RenderConfig: renderConfigSchema,
+  ListenerWork: workResponseSchema,
+  ListenerWorkItem: workItemSchema,
+  ApplyWork: applyWorkSchema,
+  PurgeWork: purgeWorkSchema,
+  ManagedDeploymentSpec: managedDeploymentSpecSchema,
+  ReportListenerStatus: reportsRequestSchema,
+  ListenerReport: reportSchema,
+  AppliedReport: appliedReport,
+  RefusedReport: refusedReport,
+  ObservedReport: observedReport,
+  PurgedReport: purgedReport,
+  FailureSourceBody: failureSourceSchema,
+  ReportAcknowledgement: reportsResponseSchema,
+  SyncListenerInventory: inventoryRequestSchema,
+  InventoryAcknowledgement: inventoryResponseSchema,
+  LogRequests: logRequestsResponseSchema,
+  SendLogLines: logChunkSchema,
+  LogLinesAcknowledgement: logChunkResponseSchema,
+  SendBuildLogLines: buildLogsRequestSchema,
+  BuildLogLinesAcknowledgement: buildLogsResponseSchema,
+};
+
+/** Descriptions of responses of the listener protocol. The other schemas have theirs where they are declared. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ListenerLease: 'The lease that the listener holds.',
+  ListenerLeaseState: 'The lease of a listener as it is stored.',
+  ListenerWork: 'Due work items. Empty: no item was due in time.',
+  ReportAcknowledgement: 'Acknowledgement of reports.',
+  InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
+  LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
+  LogLinesAcknowledgement: 'Whether the hub accepted the lines.',
+  BuildLogLinesAcknowledgement: 'Acknowledgement of lines of a build log.',
+};
+
+/** Registers the names. Must run before the document is generated. */
+export function nameComponents(): void {
+  for (const [id, schema] of Object.entries(NAMES)) {
+    const known = z.globalRegistry.get(schema);
+    if (known?.id !== undefined) continue;
+    const description = DESCRIPTIONS[id];
+    z.globalRegistry.add(schema, { ...known, id, ...(description === undefined ? {} : { description }) });
+  }
+}
+
+const REFERENCE = '#/components/schemas/';
+
+/**
+ * Components exist in a request form and a response form, and most components are used in only one form. Removes
+ * components without references.
+ */
+export function withoutUnused(document: OpenApiDocument): OpenApiDocument {
+  const { schemas } = document.components;
+  const text = JSON.stringify(document);
+  const used = Object.entries(schemas).filter(([name]) => text.includes(`"${REFERENCE}${name}"`));
+  const pruned = {
+    ...document,
+    components: { ...document.components, schemas: Object.fromEntries(used) },
+  };
+  return used.length === Object.keys(schemas).length ? pruned : withoutUnused(pruned);
+}
+
+const publishedName = (name: string) => name.replace(/BodyInput$/, 'Input');
+
+/** `SourceConfigBodyInput` → `SourceConfigInput`. The components must be used. @throws Error for a name that is taken */
+export function withInputNames(document: OpenApiDocument): OpenApiDocument {
+  const names = Object.keys(document.components.schemas);
+  const taken = names.find((name) => publishedName(name) !== name && names.includes(publishedName(name)));
+  if (taken !== undefined)
+    throw new Error(`failed to name ${taken}: another schema is called ${publishedName(taken)}`);
+  const renamed = JSON.parse(JSON.stringify(document), (key, value) =>
+    key === '$ref' && String(value).startsWith(REFERENCE) ? publishedName(value) : value,
+  ) as OpenApiDocument;
+  const schemas = Object.entries(renamed.components.schemas).map(([name, schema]) => [
+    publishedName(name),
+    schema,
+  ]);
+  return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(schemas) } };
+}

@@ -1,0 +1,118 @@
+import { uuidv7At } from '../../../domain/core/id.ts';
+import type { Reader } from '../core/database.ts';
+import { and, desc, eq, sql } from '../core/drizzle.ts';
+import { type EventRecord, withCurrentNames } from '../core/events.ts';
+import { events } from '../core/schema.ts';
+import { eventHorizonStatement } from '../sql/events/event-horizon.ts';
+import {
+  type EventAfter,
+  platformEventsAfterStatement,
+  SCANNED_EVENTS,
+  tenantEventsAfterStatement,
+} from '../sql/events/events-after.ts';
+import { type EventFilter, filterConditions, filterParameters } from './event-filter.ts';
+
+/**
+ * Reads events in the order of their positions, so that a follower misses none (docs/decisions/0080). Ids have another
+ * order than commits: a transaction can commit an event with a lower id after a follower has read a higher one.
+ */
+
+/** The place of an event in the order of followers. */
+export interface EventPlace {
+  readonly position: number;
+  readonly id: string;
+}
+
+/** The place before all events. */
+export const BEFORE_ALL: EventPlace = { position: 0, id: uuidv7At(0).replaceAll(/[^-]/g, '0') };
+
+/** How far the history can be read at a time. */
+export interface EventHorizon {
+  /** The newest position, whether its transaction is open or not. */
+  readonly newest: number;
+  /** The position up to which no open transaction can still commit an event. */
+  readonly settled: number;
+  /** The time of PostgreSQL. */
+  readonly at: Date;
+}
+
+/** The horizon of all tenants. Events must be read in a later statement. */
+export async function readEventHorizon(reader: Reader): Promise<EventHorizon> {
+  const [horizon] = await reader.run(eventHorizonStatement, {});
+  if (horizon === undefined) throw new Error('failed to read the positions of events: no row was returned');
+  return horizon;
+}
+
+/** Events after a place. */
+export interface EventsAfter {
+  readonly events: readonly EventRecord[];
+  /** The place up to which events were read. */
+  readonly place: EventPlace;
+  /** Whether more events may follow up to the horizon. */
+  readonly more: boolean;
+}
+
+const isEvent = (row: EventAfter): row is EventAfter & EventRecord => row.id !== null;
+
+/** Removes the columns that describe the scan. */
+function toRecord({ scanned: _, lastPosition: _p, lastId: _i, ...event }: EventAfter & EventRecord) {
+  return withCurrentNames(event);
+}
+
+/**
+ * Reads the next matching events up to the settled position, oldest first. The number of events that are examined is
+ * limited, so the result can have no events although more follow.
+ * @param tenantId null: all tenants and the platform
+ */
+export async function readEventsAfter(
+  reader: Reader,
+  tenantId: string | null,
+  filter: EventFilter,
+  { place, settled }: { readonly place: EventPlace; readonly settled: number },
+): Promise<EventsAfter> {
+  const values = { ...filterParameters(filter), ...place, settled };
+  const rows =
+    tenantId === null
+      ? await reader.run(platformEventsAfterStatement, values)
+      : await reader.run(tenantEventsAfterStatement, { ...values, tenantId });
+  const [first] = rows;
+  if (first === undefined) return { events: [], place, more: false };
+  return {
+    events: rows.filter(isEvent).map(toRecord),
+    place: { position: first.lastPosition, id: first.lastId },
+    more: first.scanned === SCANNED_EVENTS,
+  };
+}
+
+const ofTenant = (tenantId: string | null) => (tenantId === null ? undefined : eq(events.tenantId, tenantId));
+
+/** Whether an event has this place. A crash or a restored backup can remove events that a client has read. */
+export async function hasEventAt(
+  reader: Reader,
+  tenantId: string | null,
+  { position, id }: EventPlace,
+): Promise<boolean> {
+  if (position === BEFORE_ALL.position && id === BEFORE_ALL.id) return true;
+  const found = await reader.drizzle
+    .select({ id: events.id })
+    .from(events)
+    .where(and(ofTenant(tenantId), eq(events.id, id), eq(events.position, position)));
+  return found.length > 0;
+}
+
+/** The place before the newest `count` matching events up to the settled position. */
+export async function placeBeforeNewest(
+  reader: Reader,
+  tenantId: string | null,
+  filter: EventFilter,
+  { count, settled }: { readonly count: number; readonly settled: number },
+): Promise<EventPlace> {
+  const [place] = await reader.drizzle
+    .select({ position: events.position, id: events.id })
+    .from(events)
+    .where(and(ofTenant(tenantId), ...filterConditions(filter), sql`${events.position} <= ${settled}`))
+    .orderBy(desc(events.position), desc(events.id))
+    .limit(1)
+    .offset(count);
+  return place ?? BEFORE_ALL;
+}

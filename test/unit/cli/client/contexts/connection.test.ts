@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { connectionOf } from '../../../../../src/cli/client/contexts/connection.ts';
+import type { Contexts } from '../../../../../src/cli/client/contexts/store.ts';
+
+const contexts: Contexts = {
+  current: 'one',
+  contexts: {
+    one: { url: 'https://one.example', api_key: 'key-one', tenant_id: 'tenant-one' },
+    two: { url: 'https://two.example/base', api_key: 'key-two' },
+  },
+};
+const none: Contexts = { current: null, contexts: {} };
+
+type Settings = Parameters<typeof connectionOf>[1];
+const settings = (more: Partial<Settings> = {}): Settings => ({
+  url: undefined,
+  apiKey: undefined,
+  tenantId: undefined,
+  ...more,
+});
+
+test.each<[string, Parameters<typeof connectionOf>, object]>([
+  [
+    'the current context',
+    [{}, settings(), contexts],
+    { url: 'https://one.example', apiKey: 'key-one', tenantId: 'tenant-one', context: 'one' },
+  ],
+  [
+    'the named context',
+    [{ context: 'two' }, settings(), contexts],
+    { url: 'https://two.example/base', apiKey: 'key-two', tenantId: null, context: 'two' },
+  ],
+  [
+    'the named context instead of the environment',
+    [{ context: 'two' }, settings({ url: 'https://e.example', apiKey: 'e', tenantId: 'e' }), contexts],
+    { url: 'https://two.example/base', apiKey: 'key-two', tenantId: null },
+  ],
+  [
+    'the environment instead of the current context',
+    [{}, settings({ url: 'https://e.example', apiKey: 'e' }), contexts],
+    { url: 'https://e.example', apiKey: 'e', tenantId: null, context: null },
+  ],
+  [
+    'the key of the environment with the URL of the current context',
+    [{}, settings({ apiKey: 'e' }), contexts],
+    { url: 'https://one.example', apiKey: 'e', context: 'one' },
+  ],
+  [
+    'the tenant of the environment with the current context',
+    [{}, settings({ tenantId: 'e' }), contexts],
+    { apiKey: 'key-one', tenantId: 'e' },
+  ],
+  [
+    'another path of the same API with the stored key',
+    [{ url: 'https://one.example/proxy' }, settings(), contexts],
+    { url: 'https://one.example/proxy', apiKey: 'key-one' },
+  ],
+  [
+    'the URL of the option before that of the environment',
+    [{ url: 'https://o.example' }, settings({ url: 'https://e.example', apiKey: 'e' }), none],
+    { url: 'https://o.example', apiKey: 'e' },
+  ],
+  [
+    'the environment when the current context was removed',
+    [{}, settings({ url: 'https://e.example', apiKey: 'e' }), { ...contexts, current: 'gone' }],
+    { url: 'https://e.example', apiKey: 'e' },
+  ],
+])('uses %s', (_what, given, expected) => {
+  expect(connectionOf(...given)).toMatchObject(expected);
+});
+
+test.each<[string, Parameters<typeof connectionOf>, string]>([
+  ['there is no URL', [{}, settings({ apiKey: 'e' }), none], 'BERTH_URL is not set: run berth login'],
+  ['there is no key', [{}, settings({ url: 'https://e.example' }), none], 'BERTH_API_KEY is not set: run'],
+  [
+    'the stored key is for another API',
+    [{ url: 'https://other.example' }, settings(), contexts],
+    'BERTH_API_KEY is not set (the key of the context one is for https://one.example)',
+  ],
+  [
+    'the environment names another API',
+    [{}, settings({ url: 'http://one.example' }), contexts],
+    'BERTH_API_KEY is not set (the key of the context one is for https://one.example)',
+  ],
+  ['the context does not exist', [{ context: 'x' }, settings(), contexts], 'use one of one, two'],
+  ['there are no contexts', [{ context: 'x' }, settings(), none], 'berth login creates one'],
+  ['the name is a member of every object', [{ context: 'toString' }, settings(), contexts], 'no context'],
+  ['the URL is none', [{ url: 'example.com' }, settings({ apiKey: 'e' }), none], 'an http or https URL'],
+])('reports wrong usage without a key when %s', (_what, given, message) => {
+  let text = '';
+  try {
+    connectionOf(...given);
+  } catch (error) {
+    text = String(error);
+  }
+  expect(text).toMatch(/^UsageError: /);
+  expect(text).toContain(message);
+  expect(text).not.toContain('key-one');
+});

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { FOLLOW_MS } from '../../../../../src/hub/api/events/event-query.ts';
+import {
+  type EventFollower,
+  followEvents,
+  type StreamState,
+  streamEnd,
+} from '../../../../../src/hub/api/events/event-stream.ts';
+import type { EventRecord } from '../../../../../src/hub/store/core/events.ts';
+import { BEFORE_ALL } from '../../../../../src/hub/store/events/event-follow.ts';
+
+const at = new Date('2026-11-29T12:00:00Z');
+const running: StreamState = {
+  aborted: false,
+  allowed: true,
+  elapsedMs: 0,
+  caughtUp: true,
+  until: undefined,
+  at,
+};
+const seconds = (count: number) => new Date(at.getTime() + count * 1000);
+
+test.each([
+  { when: 'nothing ends it', state: {}, end: null },
+  { when: 'the key is revoked', state: { allowed: false, aborted: true }, end: /key is no longer valid/ },
+  { when: 'the server shuts down', state: { aborted: true }, end: /shuts down: ask again/ },
+  { when: 'the time limit is reached', state: { elapsedMs: FOLLOW_MS }, end: /time limit.*ask again/ },
+  { when: 'until is long past', state: { until: seconds(-10) }, end: /before the time `until`/ },
+  { when: 'until is past, and late events can follow', state: { until: seconds(-9) }, end: null },
+  { when: 'until is past, and events are left', state: { until: seconds(-60), caughtUp: false }, end: null },
+])('decides about the end of a stream when $when', ({ state, end }) => {
+  const decided = streamEnd({ ...running, ...state });
+  if (end === null) expect(decided).toBeNull();
+  else expect(decided).toMatch(end);
+});
+
+const record = (position: number): EventRecord => ({
+  id: `0198a000-0000-7000-8000-${String(position).padStart(12, '0')}`,
+  tenantId: null,
+  deploymentId: null,
+  revisionId: null,
+  listenerId: null,
+  at,
+  actorKind: 'system',
+  actorId: null,
+  actorName: 'test',
+  reason: 'Patched',
+  message: `event ${position}`,
+  details: {},
+  position,
+});
+
+/** A follower of `stored` events, two in each read. */
+function follower(stored: number, more: Partial<EventFollower> = {}) {
+  const reads: number[] = [];
+  const horizon = { newest: stored, settled: stored, at };
+  const leaving = new AbortController();
+  const all = Array.from({ length: stored }, (_, index) => record(index + 1));
+  const lines = followEvents({
+    feed: { now: async () => horizon, beyond: async () => horizon },
+    place: BEFORE_ALL,
+    horizon,
+    async read(place, settled) {
+      reads.push(place.position);
+      const events = all
+        .filter(({ position }) => position > place.position && position <= settled)
+        .slice(0, 2);
+      return { events, place: events.at(-1) ?? place, more: events.length === 2 };
+    },
+    isAllowed: async () => true,
+    until: undefined,
+    signal: leaving.signal,
+    ...more,
+  });
+  return { lines, reads, leave: () => leaving.abort() };
+}
+
+test('reads the next events only after the client has taken the previous ones', async () => {
+  const { lines, reads } = follower(5);
+  expect(reads).toEqual([]);
+  await lines.next();
+  expect(reads).toEqual([0]);
+  await lines.next();
+  expect(reads).toEqual([0, 2]);
+});
+
+test('begins with an empty batch when no event is stored', async () => {
+  const { lines } = follower(0);
+  expect(await lines.next()).toEqual({ done: false, value: [] });
+});
+
+test('sends each event with its cursor, and the last cursor with the end', async () => {
+  const { lines, leave } = follower(3);
+  const seen: object[] = [];
+  for await (const batch of lines) {
+    seen.push(...batch);
+    if (seen.length === 3) leave();
+  }
+  const cursor = (position: number) => `${position}_${record(position).id}`;
+  expect(seen).toMatchObject([
+    { message: 'event 1', cursor: cursor(1) },
+    { message: 'event 2', cursor: cursor(2) },
+    { message: 'event 3', cursor: cursor(3) },
+    { end: expect.stringContaining('ask again'), cursor: cursor(3) },
+  ]);
+});
+
+test('sends nothing more when the key is revoked while the client does not read', async () => {
+  let allowed = true;
+  const { lines, reads } = follower(5, { isAllowed: async () => allowed });
+  await lines.next();
+  allowed = false;
+  expect((await lines.next()).value).toEqual([
+    { end: 'The API key is no longer valid.', cursor: expect.stringMatching(/^2_/) },
+  ]);
+  expect(await lines.next()).toEqual({ done: true, value: undefined });
+  expect(reads).toEqual([0]);
+});
