@@ -45,7 +45,7 @@ is set, the operator does not revert it.) A paused Deployment would follow neith
 ## Deletion and restore
 
 The grace period is \`BERTH_DELETION_GRACE\` (default: none). During the grace period, no pods run and the route does not exist. The volume, the Secrets
-and the stored templates stay. The custom resource has \`spec.deletion\` with \`requestedAt\` and \`restorableUntil\`. \`kubectl get mdep\` shows
+and the stored templates stay. The custom resource has \`spec.deletion\` with \`requestTime\` and \`restorableUntilTime\`. \`kubectl get mdep\` shows
 \`AWAITING_DELETE\` with the reason \`DeletionRequested\`, and \`-o wide\` shows how long the deployment can be restored. The messages of \`Ready\` and \`explain\` contain the reason and this time.
 
 \`POST /v2/deployments/{id}/restore\` cancels the deletion. The deployment starts again with its data and its active revision, and an
@@ -319,7 +319,8 @@ ${Object.entries(MOVERS)
 function conditions(): string {
   return `## Conditions
 
-The custom resource and the API show these conditions. \`kubectl wait --for=condition=Ready mdep/NAME\` waits for a condition.
+The custom resource and the API show these conditions. \`kubectl wait --for=condition=Ready mdep/NAME\` waits for a condition
+([custom-resource.md](custom-resource.md#wait-for-a-result)).
 
 ${table(
   ['condition', 'meaning'],

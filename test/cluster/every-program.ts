@@ -1,6 +1,7 @@
 /** All programs that tests need and that are built with Go, unpacked from packages or installed. */
 import { resolveGenerators } from '../clients/generators.ts';
 import { type ResolveOptions, resolveBinaries } from './binaries.ts';
+import { resolveGitopsHealth } from './gitops-health.ts';
 import { resolveHelm } from './helm.ts';
 import { resolveImageTools, resolveRunc } from './images/tools.ts';
 import { resolveKubeScore } from './kube-score.ts';
@@ -22,6 +23,7 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveKubeScore(options);
   await resolveKubeStateMetrics(options);
   await monitoringCrds(options.env);
+  await resolveGitopsHealth(options);
   await resolveRunc(options);
   await resolveGenerators(options);
 }

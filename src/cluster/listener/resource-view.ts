@@ -1,3 +1,4 @@
+import { currentSpec, formerSpec, isFormerSpec } from '../../contract/resource/former-names.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../contract/resource/names.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
@@ -165,16 +166,34 @@ const hashes = new WeakMap<Resource, string>();
 /** The value for a spec that no version of Berth wrote. No hash has this value. */
 const TOO_DEEP = 'too-deep';
 
-/** Hash of the current spec. */
+/**
+ * Hash of the current spec, with the names of work items. So the hash of a resource does not depend on the version that
+ * stored it.
+ */
 export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
     // A spec that was edited by hand may be nested too deeply to be hashed. Such a spec counts as edited.
-    hash = isDeeper(resource.spec, MAX_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
+    hash = isDeeper(resource.spec, MAX_LEVELS) ? TOO_DEEP : contentHash(formerSpec(resource.spec));
     hashes.set(resource, hash);
   }
   return hash;
 }
+
+/** The generation of the record that the resource contains. The value comes from the cluster, so it can be any value. */
+export function recordGenerationOf({ spec }: Resource): unknown {
+  return currentSpec(spec)?.recordGeneration;
+}
+
+/**
+ * Whether a write keeps the names of the previous version, because an operator of that version reports the status of the
+ * resource. A new resource gets the current names.
+ */
+export function keepsFormerNames(live: Resource | undefined): boolean {
+  return live !== undefined && isFormerSpec(live.spec) && !isOfCurrentOperator(live.status);
+}
+
+const isOfCurrentOperator = (status: Resource['status']) => status?.deploymentStatus !== undefined;
 
 /** Hash of the spec that a listener last applied; null: no listener applied a spec. */
 export function appliedHashOf(resource: Resource): string | null {

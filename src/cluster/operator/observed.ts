@@ -11,6 +11,7 @@ import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { ManagedFields } from '../kube/compare/managed-fields.ts';
 import type { KnownResponse } from './changes/cluster-changes.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
+import type { StoredNames } from './observe/stored-names.ts';
 
 /**
  * What the operator has observed of one ManagedDeployment. Terms:
@@ -80,6 +81,8 @@ export interface WarningEvent {
 
 /** A custom resource as read from the cluster. */
 export type ObservedResource = ManagedDeployment & {
+  /** Which names the resource has in the cluster; absent: the current names. */
+  readonly storedNames?: StoredNames;
   readonly metadata: { readonly uid: string; readonly resourceVersion: string; readonly generation: number };
 };
 

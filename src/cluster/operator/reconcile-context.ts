@@ -28,6 +28,6 @@ export function withReconcileLogger(
 
 function changeOf(gathered: Gathered): object {
   if (gathered.kind !== 'found') return {};
-  const { deploymentId, generation, revision } = gathered.observed.resource.spec;
+  const { deploymentId, recordGeneration: generation, revision } = gathered.observed.resource.spec;
   return { deploymentId, generation, revisionId: revision?.id };
 }

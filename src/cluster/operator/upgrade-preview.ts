@@ -16,6 +16,7 @@ import { byIdentity, identityChanges, namespaceChanges } from './identity-previe
 import { CHILD_KINDS } from './kinds.ts';
 import type { ClusterView } from './observe/cluster-view.ts';
 import { gather } from './observe/gather.ts';
+import { withCurrentNames } from './observe/stored-names.ts';
 import type { Observed } from './observed.ts';
 import { pinnedTemplate } from './rollout/pinned-service-templates.ts';
 
@@ -109,7 +110,7 @@ async function readLists(
       }),
     ),
   ]);
-  const byKey = new Map(resources.items.map((object) => [keyOf(object), object]));
+  const byKey = new Map(resources.items.map((object) => [keyOf(object), withCurrentNames(object)]));
   const ofParent = new Map<string, UntypedObject[]>();
   for (const object of children.flatMap(({ items }) => items)) {
     // Children are found by owner or label, as the operator finds them.

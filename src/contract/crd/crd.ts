@@ -1,14 +1,15 @@
-import { CONDITION_TYPES } from '../../domain/conditions/conditions.ts';
 import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../../domain/kubernetes/image.ts';
 import { MAX_QUANTITY_LENGTH } from '../../domain/kubernetes/quantity.ts';
 import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
-import { MANAGED_DEPLOYMENT, MAX_APP_NAME } from '../resource/definition.ts';
+import { MANAGED_DEPLOYMENT, MAX_APP_NAME, NOT_OBSERVED } from '../resource/definition.ts';
 import {
   managedDeploymentSpecSchema,
   managedDeploymentStatusSchema,
 } from '../resource/managed-deployment.ts';
+import { COLUMNS } from './columns.ts';
+import { addFormerNames, relaxRenamedFields } from './former-fields.ts';
 import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
 
 /** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes the definition to crds/. */
@@ -190,7 +191,11 @@ function at(schema: StructuralSchema, path: string): StructuralSchema {
   return found;
 }
 
-function openApiSchema(): StructuralSchema {
+/**
+ * The schema of the custom resource.
+ * @param options.formerNames whether fields have their names of the previous version too
+ */
+export function resourceSchema({ formerNames }: { readonly formerNames: boolean }): StructuralSchema {
   const schema: StructuralSchema = {
     description:
       'An application that Berth runs: its components, database and cache. Written by the listener from a record of the API, or by hand.',
@@ -210,79 +215,13 @@ function openApiSchema(): StructuralSchema {
     target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];
   }
   for (const [path, merging] of Object.entries(MERGING)) Object.assign(at(schema, path), merging);
+  at(schema, 'status.conditions.items.lastTransitionTime').format = 'date-time';
+  // So tools that compare observedGeneration do not take a resource without a status for current.
+  at(schema, 'status').default = { observedGeneration: NOT_OBSERVED };
+  relaxRenamedFields(schema);
+  if (formerNames) addFormerNames(schema);
   return schema;
 }
-
-function condition(type: string, field: 'status' | 'reason' = 'status'): string {
-  return `.status.conditions[?(@.type=="${type}")].${field}`;
-}
-
-/** Columns of `kubectl get mdep`. Columns with a priority appear only with `-o wide`. */
-const COLUMNS = [
-  {
-    name: 'Revision',
-    type: 'integer',
-    jsonPath: '.spec.revision.number',
-    description: 'The desired revision.',
-  },
-  {
-    name: 'Active',
-    type: 'integer',
-    jsonPath: '.status.activeRevision.number',
-    description: 'The active revision, which every component was observed to run.',
-  },
-  { name: 'Ready', type: 'string', jsonPath: condition('Ready'), description: CONDITION_TYPES.Ready },
-  { name: 'Serving', type: 'string', jsonPath: condition('Serving'), description: CONDITION_TYPES.Serving },
-  {
-    name: 'Status',
-    type: 'string',
-    jsonPath: '.status.status',
-    description: 'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY.',
-  },
-  {
-    name: 'Reason',
-    type: 'string',
-    jsonPath: condition('Ready', 'reason'),
-    description: 'Reason of the condition Ready. kubectl describe shows the message.',
-  },
-  {
-    name: 'URL',
-    type: 'string',
-    jsonPath: '.status.url',
-    description: 'The URL of the app, if the route exists.',
-  },
-  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-  { name: 'Name in API', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
-  { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 },
-  {
-    name: 'Image',
-    type: 'string',
-    jsonPath: '.status.activeRevision.image',
-    description: 'The image of the active revision.',
-    priority: 1,
-  },
-  {
-    name: 'Rollout',
-    type: 'string',
-    jsonPath: condition('Progressing', 'reason'),
-    description: 'The state of the current or last rollout.',
-    priority: 1,
-  },
-  {
-    name: 'Paused',
-    type: 'string',
-    jsonPath: condition('Paused'),
-    description: CONDITION_TYPES.Paused,
-    priority: 1,
-  },
-  {
-    name: 'Restorable until',
-    type: 'string',
-    jsonPath: '.spec.deletion.restorableUntil',
-    description: 'End of the grace period of a deletion. Until then, the deployment can be restored.',
-    priority: 1,
-  },
-];
 
 /** Path of the generated CRD in the repository. */
 export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.plural}.yaml`;
@@ -312,7 +251,7 @@ export function customResourceDefinition() {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: COLUMNS,
-          schema: { openAPIV3Schema: openApiSchema() },
+          schema: { openAPIV3Schema: resourceSchema({ formerNames: true }) },
         },
       ],
     },

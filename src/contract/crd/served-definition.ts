@@ -1,6 +1,6 @@
 import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
 import { type Fields, missingFields } from './compatibility.ts';
-import { customResourceDefinition } from './crd.ts';
+import { resourceSchema } from './crd.ts';
 
 /** Compares the custom resource definition that a cluster serves with that of this version. */
 
@@ -30,10 +30,11 @@ export function definitionDifference(document: unknown): DefinitionDifference | 
   const served = Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(({ kind }) => kind === MANAGED_DEPLOYMENT.kind),
   );
-  const schema = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema;
-  if (served === undefined || schema === undefined) return null;
+  if (served === undefined) return null;
+  const schema = resourceSchema({ formerNames: true });
   return {
-    lacks: missingFields(schema, served),
+    // The next version may remove the former names.
+    lacks: missingFields(resourceSchema({ formerNames: false }), served),
     // Only spec and status are compared, because the API server adds other fields.
     more: ['spec', 'status'].flatMap((part) =>
       missingFields({ properties: { [part]: served.properties?.[part] ?? {} } }, schema),

@@ -26,6 +26,9 @@ export interface StructuralSchema {
   anyOf?: StructuralSchema[];
   minimum?: number;
   exclusiveMinimum?: boolean;
+  required?: string[];
+  default?: unknown;
+  format?: string;
   'x-kubernetes-validations'?: ValidationRule[];
   [keyword: string]: unknown;
 }
@@ -93,6 +96,7 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   $schema: drop,
   description: keep('description'),
   type: keep('type'),
+  format: keep('format'),
   enum: keep('enum'),
   const: (value) => ({ enum: [value] }),
   default: keep('default'),
@@ -146,6 +150,7 @@ function convert(schema: JsonSchema): StructuralSchema {
 const ORDER = [
   'description',
   'type',
+  'format',
   'default',
   'enum',
   'required',

@@ -21,6 +21,10 @@ const failure = {
 /** Maximum number of revisions in gone_env_revisions of a report. */
 const MAX_GONE = 1000;
 
+/** State of a build. The custom resource has other names for the times. */
+const { startTime, completionTime, ...buildFields } = buildStatusSchema.shape;
+const reportedBuildSchema = z.object({ ...buildFields, startedAt: startTime, finishedAt: completionTime });
+
 const revisionRef = z.object({ id: z.string().max(64), number: z.int() });
 
 /** One action or observation of the listener. */
@@ -78,11 +82,11 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .object({ generation: z.int(), hosts: z.array(z.string().max(253)).max(MAX_ROUTE_HOSTS) })
       .optional()
       .describe(
-        'Hosts of all route objects in the cluster, including those that are being deleted, and the spec.generation that the operator used for this observation. Absent: the operator is of an earlier version.',
+        'Hosts of all route objects in the cluster, including those that are being deleted, and the generation of the record that the operator used for this observation. Absent: the operator is of an earlier version.',
       ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    build: buildStatusSchema
+    build: reportedBuildSchema
       .nullable()
       .optional()
       .describe('The requested build. Absent or null: there is no build.'),
@@ -198,7 +202,7 @@ export const inventoryRequestSchema = z.object({
         name: z.string().max(253),
         namespace: z.string().max(63),
         uid: z.string().max(64).nullable().describe('null: the resource was deleted.'),
-        generation: z.int().describe('spec.generation, which the hub sets.'),
+        generation: z.int().describe('Generation of the record, which the hub sets.'),
         spec_hash: z.string().max(64).describe('Hash of the current spec.'),
         applied_hash: z
           .string()

@@ -14,6 +14,30 @@ import { managedDeploymentSpecSchema } from '../resource/managed-deployment.ts';
  */
 export const NOTHING_HERE = 'There is nothing at this path with this method.';
 
+const { recordGeneration, deletion, failed, ...sameNames } = managedDeploymentSpecSchema.shape;
+const { requestTime, restorableUntilTime } = deletion.unwrap().shape;
+const { observedRecordGeneration, ...failure } = failed.unwrap().shape;
+
+/**
+ * The spec of a work item. Its names are those of the previous version, because listeners of that version write the spec
+ * to the cluster as they receive it. Listeners of this version write the current names (decision 0082).
+ */
+const workSpecSchema = z
+  .strictObject({
+    ...sameNames,
+    generation: recordGeneration,
+    deletion: z
+      .strictObject({ requestedAt: requestTime, restorableUntil: restorableUntilTime })
+      .optional()
+      .describe('Set while the deployment is being deleted.'),
+    failed: z
+      .strictObject({ ...failure, observedGeneration: observedRecordGeneration })
+      .optional()
+      .describe('The hub knows that the desired revision failed.'),
+  })
+  .describe('Desired state.');
+export type WorkSpec = z.infer<typeof workSpecSchema>;
+
 /** Apply the desired state of a deployment. */
 export const applyWorkSchema = z.object({
   kind: z.literal('apply'),
@@ -38,8 +62,8 @@ export const applyWorkSchema = z.object({
       "Effective quotas of the tenant. The ResourceQuota of the tenant's namespace is derived from these quotas. Absent: none.",
     ),
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
-  spec: managedDeploymentSpecSchema,
-  spec_hash: z.string().describe('Hash of the spec as stored in the cluster, for the inventory.'),
+  spec: workSpecSchema,
+  spec_hash: z.string().describe('Hash of the spec with the names of this message, for the inventory.'),
   env_secrets: z
     .array(
       z.object({

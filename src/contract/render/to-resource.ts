@@ -130,8 +130,8 @@ function failedSpec({ deployment, revision, active }: ResourceInput): Pick<Manag
   const reason = (revision.reason ?? 'RolloutFailed').slice(0, MAX_REASON);
   const message = (revision.message ?? 'the revision has failed before').slice(0, MAX_MESSAGE);
   const serving = active ? { activeRevision: { id: active.id, number: active.number } } : {};
-  const observedGeneration = deployment.observation?.generation ?? 0;
-  return { failed: { reason, message, ...serving, observedGeneration } };
+  const observedRecordGeneration = deployment.observation?.generation ?? 0;
+  return { failed: { reason, message, ...serving, observedRecordGeneration } };
 }
 
 /** A repeated deletion request changes neither the time of the first request nor the end of the grace period. */
@@ -140,8 +140,8 @@ function deletionSpec({
   purgeAfter,
 }: Deployment): Pick<ManagedDeploymentSpec, 'deletion'> {
   if (deleteRequestedAt === null) return {};
-  const restorableUntil = (purgeAfter ?? deleteRequestedAt).toISOString();
-  return { deletion: { requestedAt: deleteRequestedAt.toISOString(), restorableUntil } };
+  const restorableUntilTime = (purgeAfter ?? deleteRequestedAt).toISOString();
+  return { deletion: { requestTime: deleteRequestedAt.toISOString(), restorableUntilTime } };
 }
 
 function databaseSpec(
@@ -262,7 +262,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       deploymentId: deployment.id,
       tenantId: deployment.tenantId,
       displayName: deployment.name,
-      generation: deployment.generation,
+      recordGeneration: deployment.generation,
       source: deployment.source,
       suspend: revision === null || isOff(effective) || deleting,
       ...deletionSpec(deployment),

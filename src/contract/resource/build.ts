@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/builds/build.ts';
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
+import { timeString } from './managed-deployment-parts.ts';
 
 /**
  * Builds in the contract between hub and cluster: `spec.build` is the requested build, `status.build` its progress.
@@ -101,8 +102,8 @@ export const buildStatusSchema = z
         'Number of the attempt. Failures that the source does not cause are retried up to three attempts in all.',
       ),
     job: z.string().max(253).optional().describe("Name of the build's Job in the namespace of builds."),
-    startedAt: z.string().max(40).optional().describe('Start time of the Job.'),
-    finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
+    startTime: timeString.optional().describe('Start time of the Job.'),
+    completionTime: timeString.optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),
     reason: z.string().max(64).optional().describe('Reason, as one word.'),

@@ -9,6 +9,9 @@ export const MANAGED_DEPLOYMENT = {
   shortName: 'mdep',
 } as const;
 
+/** observedGeneration of a resource that no operator has observed. The API server adds it to a missing status. */
+export const NOT_OBSERVED = -1;
+
 /** Maximum length of metadata.name. With the longest suffix (`-orchestrator`) it still fits into a label value (63 characters). */
 export const MAX_APP_NAME = 49;
 

@@ -8,6 +8,9 @@ import { routeUrlSchema } from '../../domain/net/https-url.ts';
 import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
 
+/** A time in RFC 3339. The name of its field ends in `Time`. */
+export const timeString = z.string().max(40).meta({ format: 'date-time' });
+
 export const imageString = z
   .string()
   .min(1)

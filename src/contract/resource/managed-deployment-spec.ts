@@ -8,6 +8,7 @@ import {
   imageString,
   podTemplateSchema,
   routingSchema,
+  timeString,
   tracingSchema,
 } from './managed-deployment-parts.ts';
 
@@ -44,25 +45,23 @@ const failedSchema = z
       })
       .optional()
       .describe('The last active revision, which runs instead.'),
-    observedGeneration: z
+    observedRecordGeneration: z
       .int()
       .min(0)
       .optional()
       .describe(
-        'The last generation of the hub that was observed in effect. Present only if no status contains this generation.',
+        'The last generation of the record that was observed in effect. Present only if no status contains this generation.',
       ),
   })
   .describe(
     'The hub knows that the desired revision failed. This field is used if no status contains the failure, for example after the resource was lost.',
   );
 
-const time = z.string().max(40);
-
 /** Like `failed`, the field is written only if it applies. */
 const deletionSchema = z
   .strictObject({
-    requestedAt: time.describe('When the deletion was requested.'),
-    restorableUntil: time.describe(
+    requestTime: timeString.describe('When the deletion was requested.'),
+    restorableUntilTime: timeString.describe(
       'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. After that, this resource is deleted with all of its data.',
     ),
   })
@@ -80,12 +79,12 @@ export const managedDeploymentSpecSchema = z
       ),
     tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
     displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
-    generation: z
+    recordGeneration: z
       .int()
       .min(0)
       .default(0)
       .describe(
-        'Generation of the desired state in the hub. The operator reports a generation when it is observed.',
+        'Generation of the record in the hub, which is the desired state. The operator reports a generation when it is observed.',
       ),
     source: sourceSchema.default('external_image'),
     suspend: z.boolean().default(false).describe('True: no pods run, and the data is kept.'),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
-import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { buildStatusSchema } from './build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
-import { imageString } from './managed-deployment-parts.ts';
+import { imageString, timeString } from './managed-deployment-parts.ts';
+import { resourceFailureSourceSchema } from './resource-failure-source.ts';
 
 /** Last observed pod counts of a component, without terminating pods. */
 export const componentStatusSchema = z.strictObject({
@@ -20,26 +20,17 @@ const statusRevision = {
   number: z.int().describe('Number of the revision.'),
 };
 
-/**
- * An operator of the previous version writes this name, and does not start if the definition lacks it (decision 0032).
- * Without the name, the API server would also remove the field from stored resources when it reads them.
- */
-const formerFailureSource = failureSourceSchema
-  .optional()
-  .describe('Deprecated: the name of failureSource in earlier versions. Read, but not written.');
-
 const failureSchema = z.strictObject({
   ...statusRevision,
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the failure.'),
-  failureSource: failureSourceSchema.optional().describe('Source of the failure.'),
-  culprit: formerFailureSource,
+  failureSource: resourceFailureSourceSchema.optional().describe('Source of the failure.'),
   templates: z
     .string()
     .max(253)
     .optional()
     .describe('ControllerRevision whose rollout failed. The operator does not retry this rollout.'),
-  generation: z.int().optional().describe('spec.generation at which the revision failed.'),
+  recordGeneration: z.int().optional().describe('spec.recordGeneration at which the revision failed.'),
   inputsHash: z
     .string()
     .max(64)
@@ -60,12 +51,9 @@ const symptomSchema = z.strictObject({
   component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
   reason: z.string().max(64).describe('Reason, as one word.'),
   message: z.string().max(4096).describe('Message that names the source of the symptom.'),
-  failureSource: failureSourceSchema.optional().describe('Source of the symptom.'),
-  culprit: formerFailureSource,
-  since: z.string().max(40).describe('When the symptom was first observed.'),
-  quietSince: z
-    .string()
-    .max(40)
+  failureSource: resourceFailureSourceSchema.optional().describe('Source of the symptom.'),
+  firstObservedTime: timeString.describe('When the symptom was first observed.'),
+  lastObservedTime: timeString
     .optional()
     .describe(
       'Time of the last observation, while the recovery of the component is not certain. Absent: the symptom is observed now.',
@@ -77,14 +65,14 @@ export type RecordedSymptom = z.infer<typeof symptomSchema>;
 export const managedDeploymentStatusSchema = z
   .strictObject({
     observedGeneration: z.int().optional().describe('The metadata.generation that this status describes.'),
-    observedSpecGeneration: z
+    observedRecordGeneration: z
       .int()
       .optional()
       .describe(
-        'The spec.generation (of the hub) that is completely in effect, or the current generation if no revision was ' +
+        'The spec.recordGeneration that is completely in effect, or the current generation if no revision was ' +
           'active before.',
       ),
-    status: z
+    deploymentStatus: z
       .string()
       .max(32)
       .optional()
@@ -140,13 +128,10 @@ export const managedDeploymentStatusSchema = z
       .strictObject({
         ...statusRevision,
         templates: z.string().max(253).describe('ControllerRevision that is being rolled out.'),
-        startedAt: z
-          .string()
-          .max(40)
-          .describe('Start of the rollout and of its deadline. Further changes do not move this time.'),
-        templatesAt: z
-          .string()
-          .max(40)
+        startTime: timeString.describe(
+          'Start of the rollout and of its deadline. Further changes do not move this time.',
+        ),
+        templatesChangeTime: timeString
           .optional()
           .describe('Time when these templates replaced other templates of the same rollout. Absent: never.'),
       })
@@ -155,7 +140,7 @@ export const managedDeploymentStatusSchema = z
     awaiting: z
       .strictObject({
         ...statusRevision,
-        since: z.string().max(40).describe('Start of the wait, and of the deadline of the wait.'),
+        startTime: timeString.describe('Start of the wait, and of the deadline of the wait.'),
       })
       .optional()
       .describe(
@@ -218,9 +203,9 @@ export const managedDeploymentStatusSchema = z
     url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),
     routes: z
       .strictObject({
-        generation: z
+        recordGeneration: z
           .int()
-          .describe('The spec.generation (of the hub) that the operator used for this observation.'),
+          .describe('The spec.recordGeneration that the operator used for this observation.'),
         hosts: z
           .array(z.string().max(253))
           .max(MAX_ROUTE_HOSTS)

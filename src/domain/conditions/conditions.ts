@@ -10,11 +10,22 @@ export const CONDITION_TYPES = {
   Serving: 'The active revision has an available api pod. Rollouts of other revisions do not matter.',
   RouteReady:
     'The route from custom_url to the app exists. Absent if there is no URL, or if Berth does not create routes.',
-  Ready: 'The desired revision and generation are completely in effect.',
+  Ready:
+    'The desired revision and generation are completely in effect. Also True when nothing is to run: switched off, or without a revision.',
+  Reconciling:
+    'Shown only when True, and only on the custom resource: Ready is False, and Berth or Kubernetes is working on it. For kstatus, Flux and kubectl wait.',
+  Stalled:
+    'Shown only when True, and only on the custom resource: a failure is final until the spec changes, even while an earlier revision serves. For kstatus, Flux and kubectl wait.',
   SecretsReadable: 'Shown only when False: the stored secrets cannot be decrypted.',
   Paused: 'The annotation berth.dev/paused is set, so the operator does not change the workloads.',
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
+
+/**
+ * Conditions for tools that wait for a custom resource. At most one of them is True. They repeat a reason that another
+ * condition has, so they are not reported to the hub.
+ */
+export const PROGRESS_TYPES: ReadonlySet<string> = new Set<ConditionType>(['Reconciling', 'Stalled']);
 
 /**
  * Every reason of a condition, an event or a revision, with its meaning. The list is closed. To add a reason, add it

@@ -148,7 +148,10 @@ export function isSettled(app: SeenApp): boolean {
   const { spec, status } = resource ?? {};
   if (spec === undefined || status?.observedGeneration !== resource?.metadata.generation) return false;
   if (spec.suspend) return status?.suspended === true;
-  return status?.observedSpecGeneration === spec.generation && status.activeRevision?.id === spec.revision.id;
+  return (
+    status?.observedRecordGeneration === spec.recordGeneration &&
+    status.activeRevision?.id === spec.revision.id
+  );
 }
 
 /** Whether it is the Deployment that answers requests. */

@@ -30,7 +30,7 @@ function environmentOf(wanted: readonly KubeObject[]): string[] {
 /** Removes the generation from the spec of a custom resource, because it counts changes and is not desired state. */
 function comparable(object: KubeObject): KubeObject {
   if (object.kind !== RESOURCES.ManagedDeployment.kind) return object;
-  const { generation: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
+  const { recordGeneration: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
   return { ...object, spec } as KubeObject;
 }
 

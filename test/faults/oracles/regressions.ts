@@ -35,9 +35,9 @@ function numbersOf(object: UntypedObject): Record<string, number | undefined> {
   const { metadata, spec, status } = object as unknown as ManagedDeployment;
   return {
     generation: metadata.generation,
-    'spec.generation': spec.generation,
+    'spec.recordGeneration': spec.recordGeneration,
     'status.observedGeneration': status?.observedGeneration,
-    'status.observedSpecGeneration': status?.observedSpecGeneration,
+    'status.observedRecordGeneration': status?.observedRecordGeneration,
     'status.activeRevision.number': status?.activeRevision?.number,
   };
 }

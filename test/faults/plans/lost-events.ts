@@ -32,9 +32,12 @@ interface Lost {
 
 interface Observed {
   readonly metadata: { readonly generation?: number };
-  readonly spec?: { readonly generation?: number; readonly resources?: { requests?: { storage?: string } } };
+  readonly spec?: {
+    readonly recordGeneration?: number;
+    readonly resources?: { requests?: { storage?: string } };
+  };
   readonly status?: {
-    readonly observedSpecGeneration?: number;
+    readonly observedRecordGeneration?: number;
     readonly status?: string;
     readonly readyReplicas?: number;
     readonly conditions?: readonly { type: string; reason?: string; status: string }[];
@@ -53,7 +56,7 @@ const LOST: readonly Lost[] = [
     resource: RESOURCES.ManagedDeployment,
     says: 'that the spec of a custom resource has changed',
     like: update,
-    isIt: (event) => isModified(event) && (of(event).spec?.generation ?? 0) > 1,
+    isIt: (event) => isModified(event) && (of(event).spec?.recordGeneration ?? 0) > 1,
   },
   {
     name: 'operator/available',
@@ -85,7 +88,7 @@ const LOST: readonly Lost[] = [
     resource: RESOURCES.ManagedDeployment,
     says: 'of the status that the operator wrote',
     like: update,
-    isIt: (event) => isModified(event) && (of(event).status?.observedSpecGeneration ?? 0) > 1,
+    isIt: (event) => isModified(event) && (of(event).status?.observedRecordGeneration ?? 0) > 1,
   },
   {
     name: 'listener/deleted',

@@ -28,8 +28,11 @@ function applied(world: FaultWorld): { id: string; generation: number }[] {
   return world.kubernetes
     .exchanges('listener')
     .filter((exchange) => isDelivery(exchange) && exchange.status < 300)
-    .map(({ body }) => (body as { spec?: { deploymentId?: string; generation?: number } } | undefined)?.spec)
-    .flatMap((spec) => [{ id: spec?.deploymentId ?? '', generation: spec?.generation ?? 0 }]);
+    .map(
+      ({ body }) =>
+        (body as { spec?: { deploymentId?: string; recordGeneration?: number } } | undefined)?.spec,
+    )
+    .flatMap((spec) => [{ id: spec?.deploymentId ?? '', generation: spec?.recordGeneration ?? 0 }]);
 }
 
 const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change): FaultPlan => {

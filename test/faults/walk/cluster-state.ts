@@ -62,7 +62,7 @@ const MASKED_KEYS: ReadonlySet<string> = new Set([
 /** Fields that the cluster sets. */
 const MASKED_SPEC: ReadonlySet<string> = new Set(['clusterIP', 'clusterIPs', 'volumeName']);
 /** Fields of a custom resource that the hub counts. */
-const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'number']);
+const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'recordGeneration', 'number']);
 
 /** The template of an annotation with JSON. Its other members are hashes of masked values. */
 function templateOf(text: string): unknown {

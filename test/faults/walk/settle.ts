@@ -55,7 +55,9 @@ function condition(conditions: Conditions | undefined, type: string): string {
 
 /** Whether the operator has observed the hub's latest generation. */
 function isSeen(deployment: WalkDeployment, { metadata, spec, status }: ManagedDeployment): boolean {
-  return spec.generation === deployment.generation && status?.observedGeneration === metadata.generation;
+  return (
+    spec.recordGeneration === deployment.generation && status?.observedGeneration === metadata.generation
+  );
 }
 
 /** How the deployment has settled. Null if it has not, or if it failed although it must not fail. */
@@ -70,7 +72,7 @@ export function howSettled(
   const failed = latest.status === 'DEPLOY_FAILED';
   const mayFail = excused === latest.id;
   if (isSwitchedOff(recordOf(deployment))) {
-    const off = deployment.status === 'UNUSED' && reconciled && ready === 'False SwitchedOff';
+    const off = deployment.status === 'UNUSED' && reconciled && ready === 'True SwitchedOff';
     return off && (mayFail || !failed) ? 'off' : null;
   }
   const isActive = deployment.active_revision_id === deployment.latest_revision_id;

@@ -116,8 +116,8 @@ export const NOT_IN_THE_API: readonly CustomResourceRow[] = [
   spec('revision', 'an id of 65 letters', revision({ id: 'x'.repeat(65) }), 'revision.id'),
   spec('texts', 'a name of 129 letters', { displayName: 'x'.repeat(129) }, 'displayName'),
   spec('texts', 'an id of a deployment that is a list', { deploymentId: ['a'] }, 'deploymentId'),
-  spec('numbers', 'a generation beyond all', { generation: 1e30 }, 'generation'),
-  spec('numbers', 'a generation that JSON loses', { generation: 2 ** 62 }, 'generation'),
+  spec('numbers', 'a generation beyond all', { recordGeneration: 1e30 }, 'recordGeneration'),
+  spec('numbers', 'a generation that JSON loses', { recordGeneration: 2 ** 62 }, 'recordGeneration'),
   spec(
     'numbers',
     'pods without end',

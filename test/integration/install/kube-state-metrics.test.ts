@@ -173,20 +173,17 @@ describe.concurrent('kube-state-metrics', () => {
     await quiet.ready();
     await quiet.apply(appSpec(1, IMAGE, { suspend: true }));
     await quiet.until('off', (status) => status.suspended === true);
-    const off = await seriesUntil(
-      'quiet',
-      'status_condition condition=Ready reason=SwitchedOff status=False',
-    );
+    const off = await seriesUntil('quiet', 'status_condition condition=Ready reason=SwitchedOff status=True');
     expect(off).toMatchObject({ spec_suspend: 1, 'info source=external_image': 1 });
     expect((await seriesUntil('quiet', 'status_suspended'))['status_suspended']).toBe(1);
 
     await world.kubectl('annotate', 'mdep', 'quiet', 'berth.dev/paused=true');
     await seriesUntil('quiet', 'status_condition condition=Paused reason=Paused status=True');
 
-    const deletion = { requestedAt: '2030-01-01T00:00:00Z', restorableUntil: '2030-01-08T00:00:00Z' };
+    const deletion = { requestTime: '2030-01-01T00:00:00Z', restorableUntilTime: '2030-01-08T00:00:00Z' };
     await quiet.apply(appSpec(1, IMAGE, { suspend: true, deletion }));
     const series = await seriesUntil('quiet', 'restorable_until_timestamp_seconds');
-    expect(series['restorable_until_timestamp_seconds']).toBe(secondsOf(deletion.restorableUntil));
+    expect(series['restorable_until_timestamp_seconds']).toBe(secondsOf(deletion.restorableUntilTime));
     await seriesUntil('quiet', 'status_condition condition=Ready reason=DeletionRequested status=False');
   });
 

@@ -32,11 +32,11 @@ const IMAGE = 'registry.test/web:1';
 const BAD = 'registry.test/web:fail-image-pull';
 const app = (name: string) => new App(client, world.namespace, name);
 
-/** The row of `kubectl get mdep`, by its head. Columns are apart by two spaces or more; empty ones end at the next head. */
-async function row(name: string, ...options: string[]): Promise<Record<string, string>> {
-  const text = await world.kubectl('get', 'mdep', name, ...options);
+/** The row of `kubectl get mdep -o wide`, by its head. Columns are apart by two spaces or more; empty ones end at the next head. */
+async function row(name: string): Promise<Record<string, string>> {
+  const text = await world.kubectl('get', 'mdep', name, '-o', 'wide');
   const [head = '', line = ''] = text.split('\n');
-  const heads = [...head.matchAll(/\S+(?: \S+)*/g)];
+  const heads = [...head.matchAll(/\S+/g)];
   return Object.fromEntries(
     heads.map((found, index) => [found[0], line.slice(found.index, heads[index + 1]?.index).trim()]),
   );
@@ -46,7 +46,7 @@ const truth = (status: ManagedDeploymentStatus) => ({
   ACTIVE: String(status.activeRevision?.number ?? ''),
   READY: condition(status, 'Ready').split(' ')[0] ?? '',
   SERVING: condition(status, 'Serving').split(' ')[0] ?? '',
-  STATUS: status.status ?? '',
+  STATUS: status.deploymentStatus ?? '',
   REASON: condition(status, 'Ready').split(' ')[1] ?? '',
   URL: status.url ?? '',
 });
@@ -75,7 +75,7 @@ describe.concurrent('kubectl', () => {
     const ready = await shop.ready();
     expect(await row('shop')).toMatchObject({ NAME: 'shop', REVISION: '1', ...truth(ready) });
     expect(truth(ready)).toMatchObject({ ACTIVE: '1', READY: 'True', STATUS: 'READY', URL: url });
-    expect(await row('shop', '-o', 'wide')).toMatchObject({
+    expect(await row('shop')).toMatchObject({
       SOURCE: 'external_image',
       IMAGE,
       ROLLOUT: 'RolloutComplete',
@@ -113,6 +113,7 @@ describe.concurrent('kubectl', () => {
       'Serving',
       'RouteReady',
       'Ready',
+      'Stalled',
     ]);
   });
 
@@ -146,11 +147,11 @@ describe.concurrent('kubectl', () => {
     );
 
     await quick.apply(appSpec(3, 'registry.test/web:3', { suspend: true }));
-    const off = await quick.until('off', (now) => now.suspended === true);
+    const off = await quick.until('off', (now) => condition(now, 'Ready') === 'True SwitchedOff');
     expect(await row('quick')).toMatchObject({ REVISION: '3', ...truth(off) });
     expect(truth(off)).toMatchObject({
       STATUS: 'UNUSED',
-      READY: 'False',
+      READY: 'True',
       SERVING: 'False',
       REASON: 'SwitchedOff',
     });
@@ -166,7 +167,7 @@ describe.concurrent('kubectl', () => {
     await held.apply(appSpec(2, 'registry.test/web:2'));
     await world.kubectl('delete', 'service', 'held');
     const status = await held.until('paused with work', (now) => condition(now, 'Ready') === 'False Paused');
-    expect(await row('held', '-o', 'wide')).toMatchObject({
+    expect(await row('held')).toMatchObject({
       REVISION: '2',
       PAUSED: 'True',
       ...truth(status),
@@ -189,11 +190,11 @@ describe.concurrent('kubectl', () => {
     const leaving = app('leaving');
     await leaving.apply(appSpec(1, IMAGE));
     await leaving.ready();
-    const [requestedAt, restorableUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-28T10:00:00.000Z'];
-    await leaving.apply(appSpec(1, IMAGE, { suspend: true, deletion: { requestedAt, restorableUntil } }));
+    const [requestTime, restorableUntilTime] = ['2026-11-21T10:00:00.000Z', '2026-11-28T10:00:00.000Z'];
+    await leaving.apply(appSpec(1, IMAGE, { suspend: true, deletion: { requestTime, restorableUntilTime } }));
     const asked = await leaving.until('off', (now) => now.suspended === true);
-    expect(await row('leaving', '-o', 'wide')).toMatchObject({
-      'RESTORABLE UNTIL': restorableUntil,
+    expect(await row('leaving')).toMatchObject({
+      RESTORABLEUNTIL: restorableUntilTime,
       ...truth(asked),
     });
     expect(truth(asked)).toMatchObject({
@@ -204,7 +205,7 @@ describe.concurrent('kubectl', () => {
     });
     await hasEvent(
       'leaving',
-      new RegExp(`^Normal DeletionRequested: .*can be restored until ${restorableUntil}`),
+      new RegExp(`^Normal DeletionRequested: .*can be restored until ${restorableUntilTime}`),
     );
 
     await leaving.apply(appSpec(1, IMAGE));

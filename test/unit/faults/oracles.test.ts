@@ -24,7 +24,7 @@ const object = (kind: string, name: string, more: object = {}): KubeObject =>
   ({ apiVersion: 'v1', kind, metadata: { name }, ...more }) as KubeObject;
 
 describe('O1, compared with the desired state', () => {
-  const spec = { generation: 7, revision: { envSecretName: 'shop-1-env-2' } };
+  const spec = { recordGeneration: 7, revision: { envSecretName: 'shop-1-env-2' } };
   const service = (more: object, metadata: object = {}) => ({
     ...object('Service', 'shop-1', { spec: more }),
     metadata: { name: 'shop-1', ...metadata },
@@ -35,7 +35,7 @@ describe('O1, compared with the desired state', () => {
   const wanted = [object('ManagedDeployment', 'shop-1', { spec }), service({ ports: [{ port: 80 }] }), claim];
   const live = (found: object, env: object[] = [object('Secret', 'shop-1-env-2')], more: object[] = []) =>
     [
-      object('ManagedDeployment', 'shop-1', { spec: { ...spec, generation: 3 }, status: {} }),
+      object('ManagedDeployment', 'shop-1', { spec: { ...spec, recordGeneration: 3 }, status: {} }),
       found,
       object('PersistentVolumeClaim', 'shop-1-db', { spec: {} }),
       object('ControllerRevision', 'shop-1-2'),

@@ -68,7 +68,7 @@ export function stateOf(id: string, more: Variation = {}): ClusterState {
     ...EMPTY,
     ManagedDeployment: [
       object('ManagedDeployment', app, {
-        spec: { generation: id.length, revision: { envSecretName: `${app}-env-${id.length}` } },
+        spec: { recordGeneration: id.length, revision: { envSecretName: `${app}-env-${id.length}` } },
       }),
     ],
     Deployment: [object('Deployment', `${app}-api`, { spec: { replicas: more.replicas ?? 1, template } })],

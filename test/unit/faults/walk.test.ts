@@ -163,7 +163,7 @@ describe('a deployment', () => {
   test('has settled as off or ready when its last revision did not fail', () => {
     const off = record('registry.test/app:1', {
       status: 'UNUSED',
-      conditions: [condition('Ready', 'False', 'SwitchedOff')],
+      conditions: [condition('Ready', 'True', 'SwitchedOff')],
       source_config: { resource_spec: { max_scale: 0 }, custom_url: null },
     });
     expect(howSettled(off, revision('DEPLOY_FAILED'), resource, null)).toBeNull();

@@ -80,7 +80,7 @@ describe('templateInputsHash', () => {
   const scale = { min: 5, max: 9 };
 
   test.each<[string, (spec: Spec) => Partial<Spec>]>([
-    ['the generation', () => ({ generation: 7 })],
+    ['the generation', () => ({ recordGeneration: 7 })],
     ['the suspension', () => ({ suspend: true })],
     [
       'the scales',

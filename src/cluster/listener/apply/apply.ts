@@ -1,5 +1,6 @@
 import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import { currentSpec } from '../../../contract/resource/former-names.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
@@ -12,8 +13,10 @@ import { checkNamespace, Refusal } from '../refusal.ts';
 import {
   identityConflict,
   isEdited,
+  keepsFormerNames,
   type Resource,
   type ResourceView,
+  recordGenerationOf,
   specHashOf,
 } from '../resource-view.ts';
 import type { EnvSecrets } from './env-secrets.ts';
@@ -81,7 +84,7 @@ function desired(item: ApplyWork, live?: Resource): Resource {
         ...(leavesHost(live, item) ? { [ANNOTATIONS.formerHost]: 'true' } : {}),
       },
     },
-    spec: item.spec,
+    spec: keepsFormerNames(live) ? (item.spec as unknown as Resource['spec']) : currentSpec(item.spec),
   };
 }
 
@@ -102,8 +105,13 @@ function isUpToDate(live: Resource, item: ApplyWork): boolean {
  * annotation.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
-  const { generation } = live.spec;
-  return generation > item.generation && generation < MAX_GENERATION && !isEdited(live);
+  const generation = recordGenerationOf(live);
+  return (
+    typeof generation === 'number' &&
+    generation > item.generation &&
+    generation < MAX_GENERATION &&
+    !isEdited(live)
+  );
 }
 
 async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {

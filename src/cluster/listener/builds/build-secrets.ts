@@ -124,7 +124,7 @@ export class BuildSecrets {
       metadata: {
         name: nameOf(item, revision_id),
         namespace: this.#options.namespace,
-        labels: buildLabels(resource as Parameters<typeof buildLabels>[0], revision_id),
+        labels: buildLabels(resource as unknown as Parameters<typeof buildLabels>[0], revision_id),
       },
       type: 'Opaque',
       data: Object.fromEntries(

@@ -1,9 +1,12 @@
 import type { InventoryItem, ObservedReport } from '../../../contract/protocol/report-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
-import { currentStatus } from '../../../contract/resource/earlier-status.ts';
+import { currentStatus } from '../../../contract/resource/former-names.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
-import type { Condition } from '../../../domain/conditions/conditions.ts';
-import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
+import {
+  type ResourceFailureSource,
+  reportedSource,
+} from '../../../contract/resource/resource-failure-source.ts';
+import { type Condition, PROGRESS_TYPES } from '../../../domain/conditions/conditions.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { finalizerHold } from '../../../domain/deployment/deletion-hold.ts';
@@ -16,6 +19,7 @@ import {
   lacksBuildSecret,
   lacksEnvironment,
   type Resource,
+  recordGenerationOf,
   specHashOf,
 } from '../resource-view.ts';
 
@@ -55,21 +59,28 @@ function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus):
   return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
 }
 
+interface RecordedFailure {
+  readonly reason: string;
+  readonly message: string;
+  readonly failureSource?: ResourceFailureSource | undefined;
+}
+
 /** The source has two names, because hubs of the previous version know only `culprit`. */
-function failureOf({ reason, message, failureSource }: ReportedFailure) {
-  const source = failureSource === undefined ? {} : { failure_source: failureSource, culprit: failureSource };
-  return { reason, message, ...source };
+function failureOf({ reason, message, failureSource }: RecordedFailure) {
+  if (failureSource === undefined) return { reason, message };
+  const source = reportedSource(failureSource);
+  return { reason, message, failure_source: source, culprit: source };
 }
 
 /** Problems of running pods. The field is sent only when it has a value, because an older hub does not know it. */
 function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedReport, 'symptoms'> {
   if (symptoms.length === 0) return {};
   return {
-    symptoms: symptoms.map(({ component, since, quietSince, ...failure }) => ({
+    symptoms: symptoms.map(({ component, firstObservedTime, lastObservedTime, ...failure }) => ({
       component,
       ...failureOf(failure),
-      since,
-      ...(quietSince === undefined ? {} : { quiet: true }),
+      since: firstObservedTime,
+      ...(lastObservedTime === undefined ? {} : { quiet: true }),
     })),
   };
 }
@@ -100,12 +111,17 @@ function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pic
   return distinct.length === 0 ? {} : { images: distinct };
 }
 
+function reportedConditions({ status }: Resource): Condition[] {
+  return (status?.conditions ?? []).filter(({ type }) => !PROGRESS_TYPES.has(type));
+}
+
 /**
  * Conditions of a custom resource that is being deleted. The operator sets the conditions to Unknown. Until then, and
  * if the operator does not run, the former conditions are not reported as current.
  */
-function leavingConditions({ metadata, status }: Resource): Condition[] {
-  const conditions = status?.conditions ?? [];
+function leavingConditions(resource: Resource): Condition[] {
+  const { metadata } = resource;
+  const conditions = reportedConditions(resource);
   if (conditions.every(({ type, status: is }) => type === 'Ready' || is === 'Unknown')) return conditions;
   const { deletionTimestamp: since = '', name } = metadata;
   const held = finalizerHold({ kind: MANAGED_DEPLOYMENT.kind, metadata });
@@ -123,26 +139,42 @@ function leavingConditions({ metadata, status }: Resource): Condition[] {
   }));
 }
 
+function routesOf({ routes }: ManagedDeploymentStatus): Pick<ObservedReport, 'routes'> {
+  return routes === undefined ? {} : { routes: { generation: routes.recordGeneration, hosts: routes.hosts } };
+}
+
+function buildOf({ build }: ManagedDeploymentStatus): Pick<ObservedReport, 'build'> {
+  if (build === undefined) return {};
+  const { startTime, completionTime, ...others } = build;
+  return {
+    build: {
+      ...others,
+      ...(startTime === undefined ? {} : { startedAt: startTime }),
+      ...(completionTime === undefined ? {} : { finishedAt: completionTime }),
+    },
+  };
+}
+
 /** The report of a resource's status; null when there is nothing to report: no record in the hub, or no status yet. */
 export function observedReport(resource: Resource): ObservedReport | null {
   const { metadata } = resource;
   const status = resource.status && currentStatus(resource.status);
   const deploymentId = deploymentIdOf(resource);
-  if (deploymentId === null || status?.observedSpecGeneration === undefined) return null;
+  if (deploymentId === null || status?.observedRecordGeneration === undefined) return null;
   const leaves = metadata.deletionTimestamp !== undefined;
   return {
     kind: 'observed',
     deployment_id: deploymentId,
     name: metadata.name,
     namespace: metadata.namespace,
-    observed_spec_generation: status.observedSpecGeneration,
-    conditions: leaves ? leavingConditions(resource) : (status.conditions ?? []),
+    observed_spec_generation: status.observedRecordGeneration,
+    conditions: leaves ? leavingConditions(resource) : reportedConditions(resource),
     off: status.suspended ?? false,
     url: leaves ? null : (status.url ?? null),
-    ...(status.routes === undefined ? {} : { routes: status.routes }),
+    ...routesOf(status),
     active_revision: revisionRef(status.activeRevision),
     rollout_revision: revisionRef(status.rollout),
-    ...(status.build === undefined ? {} : { build: status.build }),
+    ...buildOf(status),
     ...resolvedImages(status),
     failed_revision: failedRevision(status),
     ...inPlaceFailure(status),
@@ -152,8 +184,9 @@ export function observedReport(resource: Resource): ObservedReport | null {
 }
 
 /** The generation; 0 if it is not a valid number. The next item of the hub replaces an invalid generation. */
-function generationOf({ spec }: Resource): number {
-  return Number.isSafeInteger(spec.generation) ? spec.generation : 0;
+function generationOf(resource: Resource): number {
+  const generation = recordGenerationOf(resource);
+  return Number.isSafeInteger(generation) ? (generation as number) : 0;
 }
 
 /** The inventory item of a resource; null for a resource applied by hand. */

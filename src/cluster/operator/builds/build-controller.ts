@@ -159,7 +159,7 @@ export class BuildController {
     try {
       caches.noteWrite(await client.create(job, { signal }));
       this.#refusals.delete(key);
-      const { deploymentId, generation } = resource.spec;
+      const { deploymentId, recordGeneration: generation } = resource.spec;
       const { revisionId } = build;
       const change = { deploymentId, revisionId, generation, resource: key };
       logger.info({ ...change, job: job.metadata.name, attempt }, 'began a build');

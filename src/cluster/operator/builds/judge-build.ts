@@ -154,20 +154,20 @@ function resultOf(pod: ObservedPod): BuildResult | null {
 }
 
 function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Omit<BuildStatus, 'phase'> {
-  const startedAt = job?.status?.startTime ?? job?.metadata.creationTimestamp ?? before?.startedAt;
+  const startedAt = job?.status?.startTime ?? job?.metadata.creationTimestamp ?? before?.startTime;
   const name = job?.metadata.name ?? before?.job;
   return {
     ...about,
     attempt,
     ...(name === undefined ? {} : { job: name }),
-    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(startedAt === undefined ? {} : { startTime: startedAt }),
   };
 }
 
 function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): BuildJudgement {
   const image = `${input.build.repository}@${digest}`;
-  const finishedAt = finishOf(endOf(job)?.lastTransitionTime, input);
-  return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
+  const completionTime = finishOf(endOf(job)?.lastTransitionTime, input);
+  return settled({ ...begun(job, input), phase: 'Succeeded', completionTime, image, commit });
 }
 
 /** The time at which a build ended. This time does not change later. */
@@ -237,7 +237,7 @@ function failed(failure: BuildStepFailure, input: Attempt, job: ObservedJob | nu
     ...begun(job, input),
     phase: 'Failed',
     ...(step === undefined ? {} : { step }),
-    finishedAt: at,
+    completionTime: at,
     reason,
     message: passes ? `${message}; tried ${MAX_BUILD_ATTEMPTS} times` : message,
   });

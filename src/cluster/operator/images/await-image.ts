@@ -51,6 +51,6 @@ export function missingImage({ resource, image }: Observed, wanted: Templates): 
     ...revisionOf(resource.spec.revision),
     reason: 'ImageNotFound',
     message: image.why,
-    generation: resource.spec.generation,
+    recordGeneration: resource.spec.recordGeneration,
   };
 }

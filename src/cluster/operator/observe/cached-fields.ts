@@ -1,10 +1,9 @@
-import { currentStatus } from '../../../contract/resource/earlier-status.ts';
-import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { isWhole } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 import { foreignFields } from './ownership.ts';
+import { withCurrentNames } from './stored-names.ts';
 
 /**
  * Cache transforms drop fields that the operator does not read. At 5,000 deployments, cached objects use most of the
@@ -112,8 +111,8 @@ function stateFields<State extends Container['state']>(state: State): State {
   return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
 }
 
-/** Drops managedFields of a custom resource, and converts a status that an earlier version wrote. */
-export function transformResource<T extends KubeObject & { status?: ManagedDeploymentStatus }>(object: T): T {
+/** Drops managedFields of a custom resource, and converts a resource that the previous version stored. */
+export function transformResource<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
-  return object.status === undefined ? object : { ...object, status: currentStatus(object.status) };
+  return withCurrentNames(object);
 }

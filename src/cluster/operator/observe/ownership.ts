@@ -48,8 +48,8 @@ export function isMarked({ metadata: { labels } }: KubeObject, resource: Managed
  */
 export function isAccepted(resource: KubeObject): boolean {
   const { status } = resource as KubeObject & { status?: ManagedDeploymentStatus };
-  const { observedSpecGeneration, conditions = [] } = status ?? {};
-  return observedSpecGeneration !== undefined && !isBlockedByIdentity(conditions);
+  const { observedRecordGeneration, conditions = [] } = status ?? {};
+  return observedRecordGeneration !== undefined && !isBlockedByIdentity(conditions);
 }
 
 /** Whether the identity check blocks a resource. Every condition then has a reason of that check. */

@@ -70,7 +70,7 @@ export function withInputs(
   serving: string | undefined,
 ): FailedRevision {
   if (failed.inputsHash !== undefined) return failed;
-  const isCurrent = failed.generation === resource.spec.generation;
+  const isCurrent = failed.recordGeneration === resource.spec.recordGeneration;
   const inputsHash = tried?.inputsHash ?? (isCurrent ? templateInputsHash(resource) : undefined);
   if (inputsHash === undefined) return failed;
   const served = tried?.former()?.templates ?? serving;
@@ -113,10 +113,10 @@ function changedSince(
  */
 function isChangedSince(
   resource: ObservedResource,
-  { inputsHash, serving, generation }: FailedRevision,
+  { inputsHash, serving, recordGeneration }: FailedRevision,
 ): boolean {
   // A record of an earlier version of Berth has no hash.
-  if (inputsHash === undefined) return resource.spec.generation !== generation;
+  if (inputsHash === undefined) return resource.spec.recordGeneration !== recordGeneration;
   return (
     !isTemplateInputsHash(resource, inputsHash) ||
     (serving !== undefined && serving !== resource.status?.activeRevision?.templates)
@@ -174,6 +174,6 @@ export function specRefusal(
     ...(id === undefined ? { number } : { id, number }),
     reason: 'Refused',
     message: `${why}; ${remedy}${id === undefined ? '' : ', then redeploy'}`,
-    generation: resource.spec.generation,
+    recordGeneration: resource.spec.recordGeneration,
   };
 }

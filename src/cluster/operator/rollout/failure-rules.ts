@@ -61,7 +61,7 @@ export type Lasts =
 
 /** The part of a symptom that a rule uses. */
 export type RuleInput = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
-  readonly failureSource: { readonly exit_code?: number };
+  readonly failureSource: { readonly exitCode?: number };
 };
 
 export interface Rule {
@@ -200,7 +200,7 @@ export const FAILURE_RULES: readonly Rule[] = [
   },
   {
     when: null,
-    and: ({ failureSource }) => failureSource.exit_code !== undefined && failureSource.exit_code !== 0,
+    and: ({ failureSource }) => failureSource.exitCode !== undefined && failureSource.exitCode !== 0,
     seen: 'a container ended with an error, and it or its pod restarts',
     reason: 'CrashLoop',
     lasts: 'until the deadline',

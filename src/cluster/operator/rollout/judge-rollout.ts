@@ -1,5 +1,5 @@
+import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { FAILURE_RULES, type Patience, type Rule, type RuleInput } from './failure-rules.ts';
 import type { Symptom } from './symptoms.ts';
 
@@ -22,7 +22,7 @@ export interface RolloutFailure {
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly failureSource: FailureSource;
+  readonly failureSource: ResourceFailureSource;
 }
 
 export interface Judgement {
@@ -75,7 +75,7 @@ export function reasonOfTrouble(trouble: {
 }): Reason | null {
   const { reason, text, restarts = 0, exitCode } = trouble;
   if (VAGUE.has(reason)) return null;
-  const failureSource = exitCode === undefined ? {} : { exit_code: exitCode };
+  const failureSource = exitCode === undefined ? {} : { exitCode };
   return ruleOf({ reason, text, restarts, failureSource })?.reason ?? null;
 }
 

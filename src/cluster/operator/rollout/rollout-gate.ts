@@ -55,7 +55,7 @@ function heldRollout(observed: Observed, wanted: string | null, now: Date): Roll
   if (rollout === undefined || rollout.templates === wanted) return null;
   const stored = observed.storedTemplates.find(({ name }) => name === rollout.templates);
   if (stored === undefined || stored.name === activeRevision?.templates) return null;
-  const startedAt = Date.parse(rollout.templatesAt ?? rollout.startedAt);
+  const startedAt = Date.parse(rollout.templatesChangeTime ?? rollout.startTime);
   const age = now.getTime() - startedAt;
   // A start in the future, from the clock of another process, causes no delay.
   if (!(age >= 0 && age < TAKEOVER_PAUSE_MS)) return null;

@@ -221,9 +221,9 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
     isSame(rollout, target.revision) &&
     !wasPaused(input);
   if (!isSameRollout) return { startedAt: now.toISOString(), templatesAt: null };
-  const startedAt = timeOr(rollout.startedAt, now);
+  const startedAt = timeOr(rollout.startTime, now);
   if (rollout.templates !== target.name) return { startedAt, templatesAt: now.toISOString() };
-  return { startedAt, templatesAt: rollout.templatesAt ?? null };
+  return { startedAt, templatesAt: rollout.templatesChangeTime ?? null };
 }
 
 /**
@@ -238,7 +238,7 @@ function judgeWait(
   const { observed, now, patience } = input;
   const { awaiting } = observed.resource.status ?? {};
   const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(input);
-  const awaitingSince = timeOr(isSameWait ? awaiting.since : undefined, now);
+  const awaitingSince = timeOr(isSameWait ? awaiting.startTime : undefined, now);
   if (isPaused(observed.resource)) return { verdict, awaitingSince, recheckAt: null };
   const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
   if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };

@@ -61,7 +61,7 @@ export function runningSymptoms(
 function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
   const { component, message, failureSource, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
   const isHistory = isOfReadyPod && (symptom.isOfEndedPods === true || restarts < FEWEST_RESTARTS);
-  const { exit_code: exitCode } = failureSource;
+  const { exitCode } = failureSource;
   const code = exitCode === undefined ? {} : { exitCode };
   const reason = reasonOfTrouble({ reason: symptom.reason, text, restarts, ...code });
   if (reason === null) return [];

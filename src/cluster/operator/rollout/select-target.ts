@@ -72,12 +72,12 @@ function failureOf(resource: ObservedResource, { name, store }: Templates): Fail
  * second time.
  */
 function knownFailure({ spec, status }: ObservedResource): FailedRevision | null {
-  const { failed, revision, generation } = spec;
+  const { failed, revision, recordGeneration } = spec;
   if (failed === undefined || status?.activeRevision !== undefined || status?.failedRevision !== undefined)
     return null;
   const { reason, message } = failed;
   const { id, number } = revision;
-  return { ...(id === undefined ? { number } : { id, number }), reason, message, generation };
+  return { ...(id === undefined ? { number } : { id, number }), reason, message, recordGeneration };
 }
 
 function isRevision(resource: ObservedResource, revision: { id?: string; number: number }): boolean {

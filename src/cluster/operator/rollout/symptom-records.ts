@@ -1,7 +1,7 @@
 import { MAX_SYMPTOMS } from '../../../contract/resource/definition.ts';
 import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
+import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
-import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { shortened } from '../status/conditions.ts';
 
 /**
@@ -17,7 +17,7 @@ export interface SeenSymptom {
   readonly reason: Reason;
   /** A sentence that begins with the component. */
   readonly message: string;
-  readonly failureSource: FailureSource;
+  readonly failureSource: ResourceFailureSource;
   /** All pods are ready at the moment, because the failed container runs again. */
   readonly isQuiet: boolean;
   /** When the symptom is recorded if it persists, in ms since the epoch. */
@@ -98,14 +98,14 @@ function named(chosen: SeenSymptom, known: RecordedSymptom | undefined): NamedSy
   const isKept =
     known?.failureSource !== undefined &&
     isSameSource(failureSource, known.failureSource) &&
-    failureSource.exit_code === known.failureSource.exit_code &&
+    failureSource.exitCode === known.failureSource.exitCode &&
     known.message.includes('BackOff');
   return isKept
     ? { component, reason, message: known.message, failureSource: known.failureSource ?? failureSource }
     : { component, reason, message: shortened(message), failureSource };
 }
 
-function isSameSource(a: FailureSource, b: FailureSource | undefined): boolean {
+function isSameSource(a: ResourceFailureSource, b: ResourceFailureSource | undefined): boolean {
   return b !== undefined && a.kind === b.kind && a.object === b.object && a.container === b.container;
 }
 
@@ -117,10 +117,13 @@ function recordOf(
   const chosen = chosenOf(group, known);
   if (chosen === undefined) return [];
   if (known === undefined && group.every(({ recordedFrom }) => recordedFrom > now)) return [];
-  const record = { ...named(chosen, known), since: known?.since ?? seconds(now) };
+  const record = {
+    ...named(chosen, known),
+    firstObservedTime: known?.firstObservedTime ?? seconds(now),
+  };
   return [
     group.every(({ isQuiet }) => isQuiet)
-      ? { ...record, quietSince: known?.quietSince ?? seconds(now) }
+      ? { ...record, lastObservedTime: known?.lastObservedTime ?? seconds(now) }
       : record,
   ];
 }
@@ -132,13 +135,13 @@ function currentOf(group: readonly SeenSymptom[], known: RecordedSymptom | undef
 }
 
 function quiet(record: RecordedSymptom, now: number): RecordedSymptom {
-  return { ...record, quietSince: record.quietSince ?? seconds(now) };
+  return { ...record, lastObservedTime: record.lastObservedTime ?? seconds(now) };
 }
 
 /** When the record of a recovered component ends, in ms since the epoch. */
-function settlesAt({ reason, quietSince }: RecordedSymptom): number {
+function settlesAt({ reason, lastObservedTime }: RecordedSymptom): number {
   if (reason !== ('ReadinessFailed' satisfies Reason)) return Number.NEGATIVE_INFINITY;
-  const since = Date.parse(quietSince ?? '');
+  const since = Date.parse(lastObservedTime ?? '');
   return Number.isNaN(since) ? Number.NEGATIVE_INFINITY : since + READINESS_SETTLES_MS;
 }
 

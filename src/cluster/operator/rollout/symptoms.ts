@@ -1,5 +1,5 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
+import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
@@ -35,13 +35,13 @@ export interface Symptom {
   readonly since?: number;
   /** When the pod was scheduled to a node, in ms since the epoch. */
   readonly scheduledAt?: number;
-  readonly failureSource: FailureSource;
+  readonly failureSource: ResourceFailureSource;
 }
 
 /** The symptoms of a rollout, in the order of components. Pods of other templates are ignored. */
 export function symptomsOf(observed: Observed, target: Target): Symptom[] {
-  const { startedAt, templatesAt = startedAt } = observed.resource.status?.rollout ?? {};
-  const since = Date.parse(templatesAt ?? '');
+  const { startTime, templatesChangeTime = startTime } = observed.resource.status?.rollout ?? {};
+  const since = Date.parse(templatesChangeTime ?? '');
   return eachComponent(target, (component, template) => {
     const pods = podsOfTemplate(observed, component, template);
     const ofPods = pods
@@ -126,13 +126,13 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
 export function failureSourceOf(
   component: string,
   { pod, container, exitCode, detail }: PodTrouble,
-): FailureSource {
+): ResourceFailureSource {
   return {
     component,
     kind: 'Pod',
     object: pod,
-    ...(container === undefined ? {} : { container: container.name, container_kind: container.kind }),
-    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...(container === undefined ? {} : { container: container.name, containerKind: container.kind }),
+    ...(exitCode === undefined ? {} : { exitCode }),
     ...detailOf(detail),
   };
 }
@@ -152,7 +152,7 @@ export function namingField(message: string, field: string): string {
 }
 
 /** `detail` as a part of the failure source. */
-export function detailOf(detail: string | undefined): Pick<FailureSource, 'detail'> {
+export function detailOf(detail: string | undefined): Pick<ResourceFailureSource, 'detail'> {
   return detail ? { detail: shortened(detail) } : {};
 }
 

@@ -1,9 +1,17 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
-import { type ConditionType, isDataReady, type Reason } from '../../../domain/conditions/conditions.ts';
+import {
+  type ConditionType,
+  isDataReady,
+  PROGRESS_TYPES,
+  type Reason,
+} from '../../../domain/conditions/conditions.ts';
 import { combinedHold, type DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
-import { type DeploymentStatus, deploymentStatus } from '../../../domain/revision/states.ts';
+import {
+  type DeploymentStatus,
+  deploymentStatus as deploymentStatusOf,
+} from '../../../domain/revision/states.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { type Finding, toConditions } from './conditions.ts';
+import { type Finding, isPaused, toConditions } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
@@ -19,13 +27,21 @@ export function rejectedStatus(
   now: Date,
 ): ManagedDeploymentStatus {
   const Ready = { status: 'False', reason, message } as const;
+  const ended: Finding = { ...Ready, status: 'True' };
+  const progress = isPaused(resource)
+    ? {}
+    : reason === 'TakingOver'
+      ? { Reconciling: ended }
+      : { Stalled: ended };
   const unseen: Finding = { status: 'Unknown', reason, message };
   const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
-    ...(resource.status?.status === undefined ? {} : { status: 'UNKNOWN' satisfies DeploymentStatus }),
-    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
+    ...(resource.status?.deploymentStatus === undefined
+      ? {}
+      : { deploymentStatus: 'UNKNOWN' satisfies DeploymentStatus }),
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready, ...progress }, resource, now),
   };
 }
 
@@ -37,7 +53,7 @@ export function rejectedStatus(
 export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
   const { resource } = observed;
   const refused = rejectedStatus(resource, 'Refused', message, now);
-  const { status: former, activeRevision } = resource.status ?? {};
+  const { deploymentStatus: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
   const off = isObservedOff(observed);
   const facts = { observed, failures: [], off, now };
@@ -50,7 +66,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
     const finding = seen[condition.type as ConditionType];
     return finding === undefined ? [condition] : toConditions({ [condition.type]: finding }, resource, now);
   });
-  const status = deploymentStatus({
+  const status = deploymentStatusOf({
     deleting: former === ('AWAITING_DELETE' satisfies DeploymentStatus),
     watched: true,
     observed: true,
@@ -58,12 +74,13 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
     observedOff: off,
     dataReady: isDataReady(conditions),
   });
-  return { ...refused, status, suspended: off, conditions };
+  return { ...refused, deploymentStatus: status, suspended: off, conditions };
 }
 
-/** All conditions of the current status, with this finding. */
+/** All conditions of the current status, with this finding. Reconciling and Stalled are never Unknown. */
 function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
-  return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
+  const types = (status?.conditions ?? []).map(({ type }) => type);
+  return Object.fromEntries(types.filter((type) => !PROGRESS_TYPES.has(type)).map((type) => [type, finding]));
 }
 
 /**
@@ -88,7 +105,7 @@ export function deletionStatus(
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
-    status: 'AWAITING_DELETE' satisfies DeploymentStatus,
+    deploymentStatus: 'AWAITING_DELETE' satisfies DeploymentStatus,
     conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
   };
 }

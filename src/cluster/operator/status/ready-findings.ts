@@ -28,12 +28,21 @@ function notBuilt({ status, reason, message }: Finding): Finding {
     : no(reason, message);
 }
 
-/** Reasons for Ready=False, in order. The first reason that applies is reported. */
+/** Whether nothing is to run, and the cluster matches this state. */
+export function isAtRest({ observed, decision, failures }: Facts): boolean {
+  return (
+    observed.resource.spec.build === undefined &&
+    pendingWork(decision) + failures.length === 0 &&
+    decision.verdict.kind === 'idle'
+  );
+}
+
+/** Reasons for Ready, in order. The first reason that applies is reported. */
 const READY_CHECKS: readonly Check[] = [
   function deletionRequested({ observed, paused, off, now }) {
     const { deletion } = observed.resource.spec;
     if (deletion === undefined) return false;
-    const asked = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    const asked = deletionMessage(deletion.requestTime, deletion.restorableUntilTime);
     const hold = off ? undefined : combinedHold(stuckPods(observed.pods, now));
     const message = hold === undefined ? asked : `${asked}; a pod does not stop: ${hold.message}`;
     return no(
@@ -65,12 +74,15 @@ const READY_CHECKS: readonly Check[] = [
     const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
     return hold !== undefined && no(hold.reason, `the database waits: ${hold.message}`);
   },
-  function switchedOff({ observed, off, failures }) {
+  function switchedOff(facts) {
+    const { observed, off, failures } = facts;
+    if (!observed.resource.spec.suspend) return false;
+    if (off && isAtRest(facts)) return yes('SwitchedOff', 'switched off: no pods run, the data is kept');
     const message = off ? 'switched off: no pods run, the data is kept' : 'is being switched off';
     const refusal = volumeRefusal(observed, failures);
     const more =
       refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
-    return observed.resource.spec.suspend && no('SwitchedOff', `${message}${more}`);
+    return no('SwitchedOff', `${message}${more}`);
   },
   function databaseNotReady(facts) {
     const finding = databaseReady(facts);
@@ -88,12 +100,14 @@ const READY_CHECKS: readonly Check[] = [
     const more = others.map(({ message }) => `; also ${message}`).join('');
     return no(first.reason, `${first.message}${more}`);
   },
-  function imageMissing({ observed, decision }) {
+  function imageMissing(facts) {
+    const { observed, decision } = facts;
     if (observed.resource.spec.revision.image !== undefined) return false;
     const building = buildFinding(observed);
     if (building !== null) return notBuilt(building);
     const { reason, message } = noImage(observed);
-    return no(decision.target.kind === 'no-revision' ? 'NoRevision' : reason, message);
+    if (decision.target.kind !== 'no-revision') return no(reason, message);
+    return isAtRest(facts) ? yes('NoRevision', message) : no('NoRevision', message);
   },
   function failed({ decision: { verdict, target } }) {
     if (verdict.kind !== 'failed') return false;

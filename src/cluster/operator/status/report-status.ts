@@ -5,6 +5,7 @@ import { canonicalJson } from '../../../domain/core/hash.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { type Remembered, versionOf } from '../memory.ts';
+import { hasOtherNames, statusToStore } from '../observe/stored-names.ts';
 import type { ObservedResource } from '../observed.ts';
 import { asDate, reconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
@@ -34,7 +35,7 @@ export async function reportStatus(
   remembered: Remembered,
   { signal, atOnce = false }: ReportStatusOptions,
 ): Promise<Reported> {
-  const change = statusChange(resource.status, status);
+  const change = hasOtherNames(resource) ? 'state' : statusChange(resource.status, status);
   if (change === 'none') {
     remembered.countsSince = undefined;
     return {};
@@ -55,7 +56,7 @@ export async function reportStatus(
         kind,
         // guard: version-in-status-writes
         metadata: { name, namespace, uid, resourceVersion },
-        status,
+        status: statusToStore(resource, status),
       },
       { signal },
     );

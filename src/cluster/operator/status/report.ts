@@ -9,6 +9,7 @@ import type { Decision } from '../decide/decide.ts';
 import type { Decided } from '../decide/decide-on-live-state.ts';
 import type { Remembered } from '../memory.ts';
 import type { Failure } from '../observe/failure.ts';
+import { namesAfterWrite } from '../observe/stored-names.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import type { Reported } from '../requeue.ts';
@@ -93,7 +94,7 @@ function withStatus(
   { metadata: { resourceVersion } }: KubeObject,
 ): ObservedResource {
   const metadata = { ...resource.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-  return { ...resource, metadata, status };
+  return { ...resource, metadata, status, ...namesAfterWrite(resource) };
 }
 
 /** The decision without the actions that the cluster has confirmed. */
@@ -134,7 +135,7 @@ function recordSpan(
   { acted, reported }: { readonly acted: Acted; readonly reported: Reported },
   { options: { span, clock }, reconcileId }: ReconcileContext,
 ): void {
-  const { deploymentId, generation, revision } = resource.spec;
+  const { deploymentId, recordGeneration: generation, revision } = resource.spec;
   const { done, error } = acted;
   const isIdle = done.length === 0 && reported.written === undefined && error === undefined;
   if (span === undefined || deploymentId === undefined || isIdle) return;

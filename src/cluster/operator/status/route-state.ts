@@ -91,12 +91,12 @@ export function routesSeen(
   const kind = routeKind(config);
   // With generation 0, the hub frees no host. Without `routes`, the hub would use the URL.
   if (kind !== null && missingKinds?.has(kind))
-    return resource.status?.routes ?? { generation: 0, hosts: [] };
+    return resource.status?.routes ?? { recordGeneration: 0, hosts: [] };
   const routes = [...children.values()].filter(({ kind }) => isRouteKind(kind));
   const hosts = [...new Set(routes.flatMap(hostsOf))].sort();
   return hosts.length > MAX_ROUTE_HOSTS
     ? resource.status?.routes
-    : { generation: resource.spec.generation, hosts };
+    : { recordGeneration: resource.spec.recordGeneration, hosts };
 }
 
 /**

@@ -1,5 +1,5 @@
+import type { ResourceFailureSource } from '../../../contract/resource/resource-failure-source.ts';
 import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
-import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import { isHoldReason } from '../../../domain/deployment/deletion-hold.ts';
 import { cacheName, databaseName } from '../../../workloads/names.ts';
 import { cacheState, databaseState, type ServiceState } from '../observe/data-services.ts';
@@ -31,7 +31,7 @@ export interface ServiceTrouble {
   /** Message of the cluster. */
   readonly message: string;
   /** Source of the failure. */
-  readonly failureSource: FailureSource;
+  readonly failureSource: ResourceFailureSource;
 }
 
 /** Kind and name of the workload of a data service. */

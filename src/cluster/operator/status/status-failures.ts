@@ -23,7 +23,7 @@ function seenFailure(
     message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
     failureSource,
     ...(templates === null ? {} : { templates }),
-    generation: resource.spec.generation,
+    recordGeneration: resource.spec.recordGeneration,
   };
   const tried = storedTemplates.find(({ name }) => name === templates);
   return withInputs(seen, resource, tried, activeRevision?.templates);

@@ -15,6 +15,7 @@ import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/ta
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
+import { isAtRest } from './ready-findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { isObservedOff } from './serving-findings.ts';
 import { nextFailures } from './status-failures.ts';
@@ -30,7 +31,7 @@ export interface StatusInput {
 /**
  * Derives the whole status from the observed state.
  *
- * `observedGeneration` is the Kubernetes generation that this status describes. `observedSpecGeneration` is the hub's
+ * `observedGeneration` is the Kubernetes generation that this status describes. `observedRecordGeneration` is the hub's
  * generation in effect. The second value advances when all that the generation requests is in effect. While no revision
  * is active, the second value advances at once, unless a former active revision is being restored. Equal generations
  * mean that the cluster runs the desired state.
@@ -64,12 +65,12 @@ export function deriveStatus({
   const volume = volumeStatus(observed, failures);
   const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
-  const { generation, failed: known } = resource.spec;
-  const formerly = before.observedSpecGeneration ?? known?.observedGeneration ?? generation;
+  const { recordGeneration, failed: known } = resource.spec;
+  const formerly = before.observedRecordGeneration ?? known?.observedRecordGeneration ?? recordGeneration;
   return {
     observedGeneration: resource.metadata.generation,
-    observedSpecGeneration: inEffect ? generation : formerly,
-    status: statusWord(facts, conditions),
+    observedRecordGeneration: inEffect ? recordGeneration : formerly,
+    deploymentStatus: statusWord(facts, conditions),
     suspended: facts.off,
     conditions,
     ...(activeRevision === undefined ? {} : { activeRevision }),
@@ -162,8 +163,8 @@ function nextRollout(
 ): ManagedDeploymentStatus['rollout'] {
   if (startedAt === null || target.revision === null || target.name === null) return undefined;
   if (before.rollout?.templates !== target.name && paused) return before.rollout;
-  const since = templatesAt === null ? {} : { templatesAt };
-  return { ...target.revision, templates: target.name, startedAt, ...since };
+  const changed = templatesAt === null ? {} : { templatesChangeTime: templatesAt };
+  return { ...target.revision, templates: target.name, startTime: startedAt, ...changed };
 }
 
 function nextAwaiting({
@@ -174,7 +175,7 @@ function nextAwaiting({
   const awaits = awaitedBy(target);
   if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
   const { id, number } = awaits;
-  return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };
+  return { awaiting: { ...(id === undefined ? { number } : { id, number }), startTime: awaitingSince } };
 }
 
 /** Whether an earlier revision was active and is restored first, although no status records it. */
@@ -183,17 +184,9 @@ function mayHaveServed({ observed, decision }: Facts): boolean {
 }
 
 /** Whether all that this generation requests is in effect, even if it requests no workloads. */
-function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
+function isThere(facts: Facts, conditions: readonly Condition[]): boolean {
   if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
-  const { plan, verdict } = decision;
-  const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
-  const dataReady = isDataReady(conditions);
-  return (
-    observed.resource.spec.build === undefined &&
-    atRest &&
-    verdict.kind === 'idle' &&
-    (observed.resource.spec.suspend ? off : dataReady)
-  );
+  return isAtRest(facts) && (facts.observed.resource.spec.suspend ? facts.off : isDataReady(conditions));
 }
 
 /** Whether the spec has an image to run, or requests a build. */

@@ -38,6 +38,9 @@ export const IMPORTANT_EVENTS: ReadonlySet<string> = new Set<Reason>([
 /** Reasons of a deployment that is being deleted. */
 const DELETIONS: ReadonlySet<string> = new Set<Reason>(['DeletionRequested', 'BeingDeleted']);
 
+/** Reasons of Ready when nothing is to run. The condition Progressing has the Event. */
+const NOTHING_RUNS: ReadonlySet<string> = new Set<Reason>(['SwitchedOff', 'NoRevision']);
+
 /** Reasons of builds that cause an Event. An image that the spec names causes no Event. */
 const BUILD_EVENTS: ReadonlySet<string> = new Set<Reason>(['Building', 'ImageBuilt', ...BUILD_FAILURES]);
 
@@ -66,7 +69,10 @@ const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> =
   // The Event at the end of its rollout already reports that the first revision serves.
   Serving: ({ first }) => !first,
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
-  Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason) || DELETIONS.has(after.reason),
+  Ready: ({ after }) =>
+    (after.status === 'True' && !NOTHING_RUNS.has(after.reason)) ||
+    WARNINGS.has(after.reason) ||
+    DELETIONS.has(after.reason),
   Paused: () => true,
 };
 
@@ -122,7 +128,7 @@ function resumption(before: Status | undefined, after: Status): Transition[] {
 function restoration(before: Status | undefined, after: Status): Transition[] {
   // A blocked deletion has a separate reason.
   const isLeaving = (status: Status | undefined) =>
-    status?.status === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
+    status?.deploymentStatus === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
     DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
   if (!isLeaving(before) || isLeaving(after)) return [];
   return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was cancelled' }];

@@ -1,7 +1,8 @@
-import type { ApplyWork, PurgeWork, WorkItem } from '../../../contract/protocol/work-protocol.ts';
+import type { ApplyWork, PurgeWork, WorkItem, WorkSpec } from '../../../contract/protocol/work-protocol.ts';
 import type { BuildInput } from '../../../contract/render/build-to-resource.ts';
 import { toManagedDeployment } from '../../../contract/render/to-resource.ts';
 import type { BuildSpec } from '../../../contract/resource/build.ts';
+import { formerSpec } from '../../../contract/resource/former-names.ts';
 import { managedDeploymentSpecSchema } from '../../../contract/resource/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../../../contract/resource/names.ts';
 import { REASONS } from '../../../domain/conditions/conditions.ts';
@@ -149,7 +150,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const { deployment } = due;
   const { resource, revision, secrets } = dueResource(rendering, due);
   // The item contains all defaults, so that the cluster stores the spec as it is sent and its hash can be compared.
-  const spec = managedDeploymentSpecSchema.parse(resource.spec);
+  const spec = formerSpec<WorkSpec>(managedDeploymentSpecSchema.parse(resource.spec));
   const environments = [
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
     ...activeEnvironment(box, due),

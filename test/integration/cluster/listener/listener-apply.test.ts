@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formerSpec } from '../../../../src/contract/resource/former-names.ts';
 import { contentHash } from '../../../../src/domain/core/hash.ts';
 import {
   eventually,
@@ -32,11 +33,11 @@ describe('a deployment in the hub', () => {
       'berth.dev/tenant-id': tenantId,
     });
     expect(mdep.spec).toMatchObject({
-      generation: 1,
+      recordGeneration: 1,
       revision: { number: 1, envSecretName: `${appName}-env-1` },
     });
     expect(JSON.stringify(mdep)).not.toContain('s3cret');
-    expect(mdep.metadata.annotations['berth.dev/spec-hash']).toBe(contentHash(mdep.spec));
+    expect(mdep.metadata.annotations['berth.dev/spec-hash']).toBe(contentHash(formerSpec(mdep.spec)));
     const secret = JSON.parse(await fixture.kubectl('get', 'secret', `${appName}-env-1`, '-o', 'json'));
     expect(secret).toMatchObject({
       immutable: true,
@@ -86,7 +87,7 @@ describe('a deployment in the hub', () => {
     await fixture.until(
       record,
       'the last',
-      ({ spec }) => spec.generation === 51 && spec.revision.number === 51,
+      ({ spec }) => spec.recordGeneration === 51 && spec.revision.number === 51,
     );
     await fixture.acknowledged(record.id);
     expect(writes(from).length).toBeLessThan(50);
@@ -105,12 +106,12 @@ describe('a custom resource that another account changes', () => {
       record.appName,
       '--type=merge',
       '-p',
-      '{"spec":{"generation":99,"suspend":true,"database":{"storage":"900Gi"},"routing":{"url":"https://evil.example"}}}',
+      '{"spec":{"recordGeneration":99,"suspend":true,"database":{"storage":"900Gi"},"routing":{"url":"https://evil.example"}}}',
     );
     const after = await fixture.until(
       record,
       'put back',
-      ({ spec, metadata }) => metadata.generation >= 3 && spec.generation === 1,
+      ({ spec, metadata }) => metadata.generation >= 3 && spec.recordGeneration === 1,
     );
     expect(after.spec).toEqual(before.spec);
     expect(after.metadata.labels).toMatchObject({ team: 'blue' });
@@ -153,7 +154,7 @@ describe('a custom resource that another account changes', () => {
       '--subresource=status',
       '--type=merge',
       '-p',
-      '{"status":{"observedSpecGeneration":1,"suspended":false}}',
+      '{"status":{"observedRecordGeneration":1,"suspended":false}}',
     );
     await eventually('observed', async () => (await fixture.read(record.id))?.observation ?? undefined);
     expect(listener.requests.slice(from).filter(({ path }) => path !== '/version')).toEqual([]);

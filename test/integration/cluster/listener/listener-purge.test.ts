@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import { TenantNamespaces } from '../../../../src/cluster/listener/apply/tenant-namespace.ts';
+import { formerSpec } from '../../../../src/contract/resource/former-names.ts';
 import { contentHash } from '../../../../src/domain/core/hash.ts';
 import { resourceSpecSchema } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import type { DeploymentRecord } from '../../../../src/hub/store/core/records.ts';
@@ -240,7 +241,7 @@ describe('the resource that the listener sends', () => {
       });
       await fixture.acknowledged(record.id);
       const { spec, metadata } = await fixture.until(record, 'there', () => true);
-      expect(contentHash(spec)).toBe(metadata.annotations['berth.dev/spec-hash']);
+      expect(contentHash(formerSpec(spec))).toBe(metadata.annotations['berth.dev/spec-hash']);
     },
   );
 });

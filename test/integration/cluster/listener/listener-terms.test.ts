@@ -78,7 +78,7 @@ describe('the reported status', () => {
     });
     const revision = { id: record.latestRevisionId, number: 1, templates: 't' };
     const conditions = [condition('DatabaseReady'), condition('CacheReady')];
-    await status({ observedSpecGeneration: 1, conditions, rollout: { ...revision, startedAt: now } });
+    await status({ observedRecordGeneration: 1, conditions, rollout: { ...revision, startTime: now } });
     await eventually('rolling', async () => {
       const [row] = await fixture.hub.store.sql<{ status: string }>(
         'SELECT status FROM revisions WHERE deployment_id = $1',

@@ -308,7 +308,7 @@ describe('another operator', () => {
         status.activeRevision?.number === 2
       );
     });
-    expect(refused.status).toBe('READY');
+    expect(refused.deploymentStatus).toBe('READY');
     expect(conditionIn(refused, 'Ready')).toBe('False VolumeNotExpandable');
     expect(conditionIn(refused, 'Serving')).toBe('True Available');
 

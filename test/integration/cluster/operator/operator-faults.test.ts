@@ -112,7 +112,7 @@ describe('operator processes', () => {
     });
     const after = await world.until('hangs', 'seen by the successor', ({ url }) => url !== undefined);
     expect(after.rollout).toEqual(before.rollout);
-    expect(after).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(after).toMatchObject({ deploymentStatus: 'READY', activeRevision: { number: 1 } });
     expect([condition(after, 'Serving'), condition(after, 'Ready')]).toEqual([
       'True Available',
       'False RolloutInProgress',

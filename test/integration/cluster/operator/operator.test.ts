@@ -46,7 +46,7 @@ describe('a ManagedDeployment applied by hand, with no more than an image', () =
     const status = await world.status('hello');
     expect(status).toMatchObject({
       observedGeneration: 1,
-      status: 'READY',
+      deploymentStatus: 'READY',
       suspended: false,
       activeRevision: { number: 1, templates: 'hello-1', image: 'registry.test/hello:1' },
       components: [{ name: 'api', wanted: 1, updated: 1, ready: 1, available: 1 }],
@@ -230,13 +230,13 @@ describe('scale', () => {
 
     await world.apply('scale', spec({ suspend: true, components: { api: scale(1, 3), queue: scale(1, 1) } }));
     const off = await world.until('scale', 'off', (status) => status.suspended === true);
-    expect(off).toMatchObject({ status: 'UNUSED', activeRevision: { number: 1 } });
+    expect(off).toMatchObject({ deploymentStatus: 'UNUSED', activeRevision: { number: 1 } });
     expect(await world.names('pods', 'app.kubernetes.io/instance=scale')).toEqual([]);
     expect(await world.names('hpa')).toEqual([]);
 
     await world.apply('scale', spec({ components: { api: scale(2, 3), queue: scale(1, 1) } }));
     const on = await world.ready('scale');
-    expect(on).toMatchObject({ status: 'READY', suspended: false });
+    expect(on).toMatchObject({ deploymentStatus: 'READY', suspended: false });
     expect(await world.names('hpa')).toEqual(['scale-api']);
   });
 
@@ -298,7 +298,7 @@ describe('revisions', () => {
       conditions.some(({ message }) => message.includes('ImagePullBackOff')),
     );
     expect(stuck).toMatchObject({
-      status: 'READY',
+      deploymentStatus: 'READY',
       activeRevision: { number: 2 },
       rollout: { number: 3, templates: 'roll-3' },
     });

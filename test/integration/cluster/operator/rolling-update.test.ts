@@ -31,6 +31,7 @@ import { type RemoteCluster, startRemoteCluster } from '../../harness/remote-clu
 
 type Version = 'old' | 'new';
 type Role = 'api' | 'listener' | 'operator';
+type StoredResource = { spec: Record<string, unknown>; status?: Record<string, unknown> };
 
 const APPS = 'apps';
 const previous = previousVersion();
@@ -143,6 +144,19 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
         ]),
     );
   };
+  /** The custom resource of a deployment, as it is stored. */
+  const stored = async (id: string): Promise<StoredResource> => {
+    const selector = `berth.dev/deployment-id=${id}`;
+    const list = await remote.kubectl('get', 'mdep', '-n', APPS, '-l', selector, '-o', 'json');
+    const [item] = (JSON.parse(list) as { items: StoredResource[] }).items;
+    if (item === undefined) throw new Error(`there is no custom resource of ${id}`);
+    return item;
+  };
+  const hasNames = (object: object | undefined, present: string, absent: string) => {
+    expect(object).toHaveProperty(present);
+    expect(object).not.toHaveProperty(absent);
+  };
+
   beforeAll(async () => {
     if ('missing' in previous) return;
     remote = await startRemoteCluster({ install: false });
@@ -189,6 +203,9 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     await installBerth(remote.access);
     await runBerth(remote.stateDir, ['migrate'], settings);
     expect(await workloads()).toEqual(before);
+    const { spec, status } = await stored(first);
+    hasNames(spec, 'generation', 'recordGeneration');
+    hasNames(status, 'observedSpecGeneration', 'observedRecordGeneration');
     await revise('old', first, '2.0.0');
     await create('old', 'second');
   });
@@ -248,13 +265,27 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     await start('new', 'listener');
     await stop('old', 'operator');
     await stop('old', 'listener');
-    const [first = '', second = ''] = ids;
+    const [first = '', second = '', third = ''] = ids;
+    const active = (await call('new', 'GET', `/v2/deployments/${third}`)).active_revision_id;
     // New changes go through them; the unchanged deployments stay the same.
     await revise('new', second, '3.0.0', 'old');
     const after = await workloads();
     const untouched = Object.keys(before).filter((name) => !name.includes(second.slice(-8)));
     expect(untouched.length).toBeGreaterThan(6);
     for (const name of untouched) expect([name, after[name]]).toEqual([name, before[name]]);
+    // The status has the names of both versions until the listener writes the spec with the current names.
+    const unchanged = await stored(third);
+    hasNames(unchanged.spec, 'generation', 'recordGeneration');
+    expect(unchanged.status).toMatchObject({
+      deploymentStatus: 'READY',
+      status: 'READY',
+      observedRecordGeneration: unchanged.spec['generation'],
+      observedSpecGeneration: unchanged.spec['generation'],
+    });
+    expect((await ready('new', third)).active_revision_id).toBe(active);
+    const changed = await stored(second);
+    hasNames(changed.spec, 'recordGeneration', 'generation');
+    hasNames(changed.status, 'observedRecordGeneration', 'observedSpecGeneration');
     await revise('old', first, '4.0.0', 'new');
   });
 
@@ -280,6 +311,14 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     await start('old', 'listener');
     const [first = '', second = '', third = '', fourth = ''] = ids;
     for (const id of [second, third, fourth]) await ready('old', id);
+    // The old listener finds another hash, so the hub sends these resources again.
+    for (const id of [second, fourth]) {
+      await waitFor(
+        `the spec of ${id} to have the names of the old version`,
+        async () => 'generation' in (await stored(id)).spec,
+        { timeoutMs: 60_000 },
+      );
+    }
     await revise('old', first, '5.0.0');
     const after = await workloads();
     for (const name of Object.keys(before).filter((found) => !found.includes(first.slice(-8)))) {

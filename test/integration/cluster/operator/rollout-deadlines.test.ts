@@ -51,7 +51,7 @@ const CASES: Record<string, Case> = {
     next: ['registry.test/app:fail-never-ready', two],
     reported: /api: .*pod \S+: ContainersNotReady/,
     reason: 'ReadinessFailed',
-    failureSource: { component: 'api', kind: 'Pod', container: 'app', container_kind: 'app' },
+    failureSource: { component: 'api', kind: 'Pod', container: 'app', containerKind: 'app' },
     kept: { api: 2 },
   },
   'registry-down': {
@@ -164,7 +164,7 @@ describe('a volume that never binds', () => {
           /claim unbound-db is not bound: ProvisioningFailed: .*no-such-class/.test(message),
       ),
     );
-    expect(status.status).toBe('AWAITING_DATABASE');
+    expect(status.deploymentStatus).toBe('AWAITING_DATABASE');
     expect(condition(status, 'Ready')).toBe('False DatabaseStarting');
     expect(condition(status, 'Progressing')).toBe('True AwaitingDataServices');
     expect([status.rollout, status.activeRevision, status.failedRevision]).toEqual([
@@ -185,7 +185,7 @@ describe('a quota that leaves no room for database and cache', () => {
         conditions.some(({ type, message }) => type === wanted && /exceeded quota: two/.test(message)),
       ),
     );
-    expect(status.status).toBe('AWAITING_DATABASE');
+    expect(status.deploymentStatus).toBe('AWAITING_DATABASE');
     expect(condition(status, 'Ready')).toBe('False QuotaExceeded');
     expect(status.failedRevision).toBeUndefined();
   });
@@ -213,7 +213,7 @@ describe('a rollout at its deadline', () => {
         return status.rollout?.id === 'r2' && reported.test(message);
       });
       expect(condition(rolling, 'Progressing')).toBe('True RolloutInProgress');
-      const startedAt = Date.parse(rolling.rollout?.startedAt ?? '');
+      const startedAt = Date.parse(rolling.rollout?.startTime ?? '');
       const status = await shop.rolledBack();
       const failedAt =
         status.conditions?.find(({ type }) => type === 'Progressing')?.lastTransitionTime ?? '';

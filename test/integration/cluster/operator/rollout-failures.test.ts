@@ -56,19 +56,19 @@ const CASES: Record<string, Case> = {
   'image-pull': {
     image: 'registry.test/app:fail-image-pull',
     reason: 'ImagePullFailed',
-    failureSource: { container: 'app', container_kind: 'app' },
+    failureSource: { container: 'app', containerKind: 'app' },
     message: /^api: pod \S+, container app: ImagePullBackOff: .*not found/,
   },
   'invalid-image': {
     image: 'registry.test/app:fail-invalid-image',
     reason: 'InvalidImageName',
-    failureSource: { container: 'app', container_kind: 'app' },
+    failureSource: { container: 'app', containerKind: 'app' },
     message: /^api: pod \S+, container app: InvalidImageName: /,
   },
   'missing-secret': {
     image: 'registry.test/app:fail-config-error',
     reason: 'ContainerConfigInvalid',
-    failureSource: { container: 'app', container_kind: 'app' },
+    failureSource: { container: 'app', containerKind: 'app' },
     message: /^api: pod \S+, container app: CreateContainerConfigError: secret "missing" not found/,
   },
   'missing-account': {
@@ -81,25 +81,25 @@ const CASES: Record<string, Case> = {
   'app-crashes': {
     image: 'registry.test/app:fail-crash-loop',
     reason: 'CrashLoop',
-    failureSource: { container: 'app', container_kind: 'app', exit_code: 7 },
+    failureSource: { container: 'app', containerKind: 'app', exitCode: 7 },
     message: /^api: pod \S+, container app: CrashLoopBackOff: exit code 7/,
   },
   'sidecar-crashes': {
     podTemplate: { sidecars: [SIDECAR] },
     reason: 'CrashLoop',
-    failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 7 },
+    failureSource: { container: 'log', containerKind: 'sidecar', exitCode: 7 },
     message: /^api: pod \S+, container log \(sidecar\): CrashLoopBackOff: exit code 7/,
   },
   'native-sidecar-crashes': {
     podTemplate: { sidecars: [{ ...SIDECAR, restartPolicy: 'Always' }] },
     reason: 'CrashLoop',
-    failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 7 },
+    failureSource: { container: 'log', containerKind: 'sidecar', exitCode: 7 },
     message: /^api: pod \S+, container log \(sidecar\): CrashLoopBackOff: exit code 7/,
   },
   'init-crashes': {
     podTemplate: { initContainers: [container('migrate', 'crash-loop')] },
     reason: 'CrashLoop',
-    failureSource: { container: 'migrate', container_kind: 'init', exit_code: 7 },
+    failureSource: { container: 'migrate', containerKind: 'init', exitCode: 7 },
     message: /^api: pod \S+, container migrate \(init\): CrashLoopBackOff: exit code 7/,
   },
 };
@@ -128,7 +128,7 @@ describe.concurrent('a revision that cannot start', () => {
       expect(status.failedRevision?.message).not.toMatch(/not complete within/);
       expect(JSON.stringify(status)).not.toContain('hunter2');
       expect(status.activeRevision).toEqual(before.activeRevision);
-      expect(status.status).toBe('READY');
+      expect(status.deploymentStatus).toBe('READY');
       expect([condition(status, 'Ready'), condition(status, 'Serving')]).toEqual([
         `False ${reason}`,
         'True Available',
@@ -215,7 +215,7 @@ describe.concurrent('a revision that cannot start', () => {
     expect(status.failedRevision).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
-      failureSource: { container: 'log', container_kind: 'sidecar' },
+      failureSource: { container: 'log', containerKind: 'sidecar' },
     });
     expect(await shop.workloads()).toEqual(workloads);
     await shop.apply(labelled('c'));
@@ -249,7 +249,7 @@ describe('pods that are ready only for a moment', () => {
     const status = await shop.rolledBack();
     expect(status).toMatchObject({
       activeRevision: { id: 'r1' },
-      failedRevision: { id: 'r2', reason: 'CrashLoop', failureSource: { exit_code: 7 } },
+      failedRevision: { id: 'r2', reason: 'CrashLoop', failureSource: { exitCode: 7 } },
     });
     expect(await shop.workloads()).toEqual(workloads);
     expect(await serving.stop()).toEqual([]);
@@ -316,7 +316,8 @@ describe('a failed revision', () => {
     await operator.stop();
     const live = await client.get(RESOURCES.ManagedDeployment, shop);
     const { generation: _, ...status } = await shop.status();
-    const earlier = { ...failure, culprit: failureSource };
+    const { containerKind, ...source } = failureSource ?? {};
+    const earlier = { ...failure, culprit: { ...source, container_kind: containerKind } };
     await client.replaceStatus({ ...live, status: { ...status, failedRevision: earlier } });
     expect((await shop.status()).failedRevision).toEqual(earlier);
 

@@ -99,7 +99,7 @@ describe.concurrent('a change of source_config after a revision that failed', ()
     expect(turned.failedChange).toMatchObject({
       id: 'r1',
       reason: 'InvalidImageName',
-      failureSource: { component: 'api', container: 'log', container_kind: 'sidecar' },
+      failureSource: { component: 'api', container: 'log', containerKind: 'sidecar' },
     });
     expect(turned).toMatchObject({
       failedRevision: { id: 'r2' },
@@ -176,7 +176,7 @@ describe.concurrent('a revision that waits for a database of its own', () => {
       appSpec(2, 'registry.test/app:2', { ...more, database: { external: false } });
     await shop.apply(second(at(urlOf('waits-one'))));
     const waiting = await shop.until('waiting', ({ awaiting }) => awaiting?.id === 'r2');
-    expect([waiting.status, waiting.rollout, condition(waiting, 'DatabaseReady')]).toEqual([
+    expect([waiting.deploymentStatus, waiting.rollout, condition(waiting, 'DatabaseReady')]).toEqual([
       'READY',
       undefined,
       'True ExternalDatabase',
@@ -193,7 +193,7 @@ describe.concurrent('a revision that waits for a database of its own', () => {
       /^the database is not ready yet: .*not complete within 30 s/,
     );
     const after = await shop.rolledBack();
-    expect([after.status, after.activeRevision?.id, condition(after, 'Serving')]).toEqual([
+    expect([after.deploymentStatus, after.activeRevision?.id, condition(after, 'Serving')]).toEqual([
       'READY',
       'r1',
       'True Available',
@@ -270,7 +270,7 @@ describe.concurrent('a database whose volume claim is being deleted', () => {
       'still so',
       (now) => condition(now, 'Ready') === 'False VolumeBeingDeleted',
     );
-    expect(reported.status).toBe('READY');
+    expect(reported.deploymentStatus).toBe('READY');
     expect(message(reported, 'Ready')).toMatch(/kubectl patch pv \S+ -p .*Retain/);
     await shop.apply(spec(240, { suspend: true }));
     await until('no api pod', async () => (await replicas(shop, 'api')) === 0);

@@ -130,7 +130,7 @@ test('names the NotReady node of a database, keeps serving, and returns to READY
   const lost = await shop.until(
     'awaiting its database, with the reason',
     (now) =>
-      now.status === 'AWAITING_DATABASE' &&
+      now.deploymentStatus === 'AWAITING_DATABASE' &&
       (now.conditions ?? []).some(
         ({ type, message }) => type === 'DatabaseReady' && message.includes('Node'),
       ),
@@ -143,5 +143,5 @@ test('names the NotReady node of a database, keeps serving, and returns to READY
   // Its kubelet says it again.
   await markPod('homeless-db-0', 'True');
   const back = await shop.ready();
-  expect(back.status).toBe('READY');
+  expect(back.deploymentStatus).toBe('READY');
 });

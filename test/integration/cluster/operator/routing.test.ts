@@ -143,7 +143,7 @@ describe('the Gateway API', () => {
       (now) => condition(now, 'Serving') === 'True Available' && now.activeRevision !== undefined,
     );
     expect(condition(lacking, 'RouteReady')).toBe('False RouteUnsupported');
-    expect(lacking).toMatchObject({ status: 'READY' });
+    expect(lacking).toMatchObject({ deploymentStatus: 'READY' });
     expect(lacking.url).toBeUndefined();
 
     await installGatewayApi();

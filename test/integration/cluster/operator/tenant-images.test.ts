@@ -42,7 +42,9 @@ afterAll(async () => {
 });
 
 async function pullPolicyOf(app: App, tenantId: string): Promise<string | undefined> {
-  await app.apply(appSpec(1, imageOf(tenantId, app), { source: 'internal_image', tenantId, generation: 1 }));
+  await app.apply(
+    appSpec(1, imageOf(tenantId, app), { source: 'internal_image', tenantId, recordGeneration: 1 }),
+  );
   await app.until('serving', ({ activeRevision }) => activeRevision?.number === 1);
   const [deployment] = await app.list(RESOURCES.Deployment);
   const spec = deployment?.['spec'] as

@@ -275,7 +275,7 @@ describe('a deletion in a cluster', () => {
     const resource = async () => (await labelled(id, 'mdep')).items[0];
     await waitFor(
       'the resource to say so',
-      async () => (await resource())?.status?.['status'] === 'AWAITING_DELETE',
+      async () => (await resource())?.status?.['deploymentStatus'] === 'AWAITING_DELETE',
       {
         timeoutMs: 60_000,
       },
@@ -283,10 +283,10 @@ describe('a deletion in a cluster', () => {
     const { body } = await berth.call('GET', `/v2/deployments/${id}`);
     const said = body.conditions.find(({ type }) => type === 'Ready');
     const { spec, status } = (await resource()) ?? {};
-    const { requestedAt, restorableUntil } = (spec?.['deletion'] ?? {}) as Record<string, string>;
-    expect(Date.parse(restorableUntil ?? '') - Date.parse(requestedAt ?? '')).toBe(3_600_000);
+    const { requestTime, restorableUntilTime } = (spec?.['deletion'] ?? {}) as Record<string, string>;
+    expect(Date.parse(restorableUntilTime ?? '') - Date.parse(requestTime ?? '')).toBe(3_600_000);
     expect(said).toMatchObject({ status: 'False', reason: 'DeletionRequested' });
-    expect(said?.message).toContain(`can be restored until ${restorableUntil}`);
+    expect(said?.message).toContain(`can be restored until ${restorableUntilTime}`);
     const conditions = status?.['conditions'] as typeof body.conditions;
     expect(conditions.find(({ type }) => type === 'Ready')).toMatchObject({
       status: 'False',

@@ -7,7 +7,8 @@ import { resourceOf } from '../../../../src/cluster/kube/client/resources.ts';
 import type { Resource } from '../../../../src/cluster/listener/resource-view.ts';
 import { createHubClient, type HubError } from '../../../../src/cluster/listener/session/hub-client.ts';
 import type { Term } from '../../../../src/cluster/listener/session/term.ts';
-import type { ApplyWork, PurgeWork } from '../../../../src/contract/protocol/work-protocol.ts';
+import type { ApplyWork, PurgeWork, WorkSpec } from '../../../../src/contract/protocol/work-protocol.ts';
+import { formerSpec } from '../../../../src/contract/resource/former-names.ts';
 import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
 import { LABELS, MANAGED_BY } from '../../../../src/contract/resource/names.ts';
 import { contentHash } from '../../../../src/domain/core/hash.ts';
@@ -22,15 +23,18 @@ export function specOf(generation: number, more: object = {}) {
   return managedDeploymentSpecSchema.parse({
     deploymentId: ID,
     tenantId: TENANT,
-    generation,
+    recordGeneration: generation,
     revision: { id: 'r1', number: 1, image: 'img:1' },
     ...more,
   });
 }
 
+/** The spec as a work item contains it. */
+export const workSpec = (spec: Resource['spec']) => formerSpec<WorkSpec>(spec);
+
 export function applyWork(more: Partial<ApplyWork> = {}): ApplyWork {
   const generation = more.generation ?? 1;
-  const spec = more.spec ?? specOf(generation);
+  const spec = more.spec ?? workSpec(specOf(generation));
   return {
     kind: 'apply',
     deployment_id: ID,

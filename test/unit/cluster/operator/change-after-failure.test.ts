@@ -23,7 +23,7 @@ const tooNew = {
 };
 
 async function serving(): Promise<World> {
-  const world = new World(spec('web:1', 1, { generation: 1, ...labelled('good') }));
+  const world = new World(spec('web:1', 1, { recordGeneration: 1, ...labelled('good') }));
   world.restart({ ...CONFIG, kubernetesVersion: '1.34' });
   await world.converge();
   return world;
@@ -38,7 +38,7 @@ const FAILURES: [how: string, reason: string, failed: object, fail: (world: Worl
 ];
 
 async function fail(world: World, failed: object = tooNew): Promise<void> {
-  world.change(spec('web:2', 2, { generation: 2, ...failed }));
+  world.change(spec('web:2', 2, { recordGeneration: 2, ...failed }));
   await steps(world, 3);
 }
 
@@ -54,9 +54,9 @@ async function failMissing(world: World): Promise<void> {
 async function failLost(world: World): Promise<void> {
   const { activeRevision } = world.status;
   world.cluster.remove(RESOURCE_ID);
-  const record = { reason: 'CrashLoop', message: 'api: it crashes', observedGeneration: 1 };
+  const record = { reason: 'CrashLoop', message: 'api: it crashes', observedRecordGeneration: 1 };
   const failed = { ...record, activeRevision: { id: activeRevision?.id, number: 1 } };
-  const again = resource(spec('web:2', 2, { generation: 2, failed, ...labelled('bad') }));
+  const again = resource(spec('web:2', 2, { recordGeneration: 2, failed, ...labelled('bad') }));
   world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
   world.restart();
 }
@@ -80,8 +80,8 @@ describe.each(FAILURES)('a failed revision %s', (_how, reason, failed, makeFail)
     });
     return world;
   }
-  const change = async (world: World, generation: number, more: object) => {
-    world.change(spec('web:2', 2, { generation, ...more }));
+  const change = async (world: World, recordGeneration: number, more: object) => {
+    world.change(spec('web:2', 2, { recordGeneration, ...more }));
     await world.converge();
   };
 

@@ -53,8 +53,8 @@ test('converges to the last spec after any sequence of specs, drift, restarts an
         await world.converge(60);
         const last = steps.at(-1)?.[0];
         const off = last?.suspend === true;
-        expect(world.condition('Ready')).toBe(off ? 'False SwitchedOff' : 'True Converged');
-        expect(world.status.status).toBe(off ? 'UNUSED' : 'READY');
+        expect(world.condition('Ready')).toBe(off ? 'True SwitchedOff' : 'True Converged');
+        expect(world.status.deploymentStatus).toBe(off ? 'UNUSED' : 'READY');
         world.restart();
         expect(await world.reconcileOnce()).toEqual([]);
         if (!off) expect(outcomeOf(world)).toEqual(outcomeOf(await settled(last)));

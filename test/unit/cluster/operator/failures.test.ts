@@ -200,7 +200,7 @@ describe('a volume whose expansion is rejected', () => {
       error: 'forbidden' as const,
       message: `persistentvolumeclaims "web-db" is forbidden: ${text}`,
     }));
-    world.change({ ...revised('web:1', 1), database: { storage: '20Gi' }, generation: 2, ...more });
+    world.change({ ...revised('web:1', 1), database: { storage: '20Gi' }, recordGeneration: 2, ...more });
   };
 
   test.each([
@@ -230,14 +230,14 @@ describe('a volume whose expansion is rejected', () => {
       expect(message(world, 'DatabaseReady')).toContain(text);
       expect(world.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason }));
       expect(world.status).toMatchObject({
-        status: 'READY',
+        deploymentStatus: 'READY',
         volume: { requested: '10Gi' },
-        observedSpecGeneration: 0,
+        observedRecordGeneration: 0,
       });
-      world.change({ ...revised('web:1', 1), generation: 3 });
+      world.change({ ...revised('web:1', 1), recordGeneration: 3 });
       await world.converge();
       expect(world.condition('Ready')).toBe('True Converged');
-      expect(world.status.observedSpecGeneration).toBe(3);
+      expect(world.status.observedRecordGeneration).toBe(3);
       expect(world.status.volume?.requested).toBe(world.status.volume?.capacity);
     },
   );
@@ -249,7 +249,7 @@ describe('a volume whose expansion is rejected', () => {
     expect(world.status.activeRevision?.number).toBe(2);
     expect(world.condition('Ready')).toBe('False VolumeNotExpandable');
     world.cluster.stuck.set('api', 'InvalidImageName');
-    grown(world, RIGID, { ...revised('bad', 3), generation: 3 });
+    grown(world, RIGID, { ...revised('bad', 3), recordGeneration: 3 });
     await steps(world, 2);
     world.cluster.stuck.clear();
     await steps(world, 4);
@@ -257,13 +257,13 @@ describe('a volume whose expansion is rejected', () => {
     expect(world.condition('Ready')).toBe('False InvalidImageName');
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
     // Generation 1 is the last one that was complete.
-    expect(world.status.observedSpecGeneration).toBe(0);
+    expect(world.status.observedRecordGeneration).toBe(0);
   });
 
   test('does not block the removal of old templates', async () => {
     const world = await settled(revised('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
-      grown(world, RIGID, { ...revised(`web:${number}`, number), generation: number });
+      grown(world, RIGID, { ...revised(`web:${number}`, number), recordGeneration: number });
       await steps(world, 5);
       expect(world.status.activeRevision?.number).toBe(number);
     }

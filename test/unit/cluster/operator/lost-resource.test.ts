@@ -35,13 +35,13 @@ describe('a custom resource that was lost', () => {
   });
 
   test('returns to the active revision without a second attempt when the hub knows of the failure', async () => {
-    const world = await settled(spec('web:1', 1, { generation: 1 }));
-    world.change(spec('web:1', 1, { generation: 2, podTemplate: { labels: { team: 'a' } } }));
+    const world = await settled(spec('web:1', 1, { recordGeneration: 1 }));
+    world.change(spec('web:1', 1, { recordGeneration: 2, podTemplate: { labels: { team: 'a' } } }));
     world.cluster.stuck.set('api', 'InvalidImageName');
     await steps(world, 2);
     world.cluster.stuck.clear();
     await world.converge();
-    world.change(spec('web:2', 2, { generation: 3 }));
+    world.change(spec('web:2', 2, { recordGeneration: 3 }));
     world.cluster.stuck.set('api', 'InvalidImageName');
     await steps(world, 2);
     world.cluster.stuck.clear();
@@ -53,9 +53,9 @@ describe('a custom resource that was lost', () => {
       reason: 'CrashLoop',
       message: 'api: it crashes',
       activeRevision: { id: activeRevision?.id, number: 1 },
-      observedGeneration: 1,
+      observedRecordGeneration: 1,
     };
-    const again = resource(spec('web:2', 2, { generation: 3, failed }));
+    const again = resource(spec('web:2', 2, { recordGeneration: 3, failed }));
     world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
     world.restart();
     const images: string[] = [];
@@ -63,8 +63,8 @@ describe('a custom resource that was lost', () => {
     for (let step = 0; step < 12; step += 1) {
       await world.reconcileOnce();
       images.push(...world.images('api'));
-      const { observedSpecGeneration, failedRevision } = world.status;
-      reported.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
+      const { observedRecordGeneration, failedRevision } = world.status;
+      reported.push([observedRecordGeneration, failedRevision?.number, failedRevision?.reason]);
       world.cluster.settle();
       world.now += 2_000;
     }
@@ -76,8 +76,8 @@ describe('a custom resource that was lost', () => {
     expect(template(world, 'api')).toEqual(before);
     expect(world.status.activeRevision).toEqual(activeRevision);
     expect(world.condition('Progressing')).toBe('False RolledBack');
-    world.change(spec('web:3', 3, { generation: 4 }));
+    world.change(spec('web:3', 3, { recordGeneration: 4 }));
     await world.converge();
-    expect(world.status).toMatchObject({ activeRevision: { number: 3 }, observedSpecGeneration: 4 });
+    expect(world.status).toMatchObject({ activeRevision: { number: 3 }, observedRecordGeneration: 4 });
   });
 });

@@ -81,11 +81,11 @@ describe('the operator', () => {
     await world.reconcileOnce();
     expect(world.replicas('cache')).toBe(0);
     expect(world.cluster.list('Pod').length).toBeGreaterThan(0);
-    expect(world.status).toMatchObject({ suspended: false, status: 'READY' });
+    expect(world.status).toMatchObject({ suspended: false, deploymentStatus: 'READY' });
     world.cluster.slowEnd = false;
     world.cluster.settle();
     await world.reconcileOnce();
-    expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
+    expect(world.status).toMatchObject({ suspended: true, deploymentStatus: 'UNUSED' });
   });
 
   test('is not blocked by evicted pods, which are never removed', async () => {
@@ -109,7 +109,7 @@ describe('the operator', () => {
     world.change({ ...MINIMAL, suspend: true });
     await world.converge();
     expect(world.replicas('cache')).toBe(0);
-    expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
+    expect(world.status).toMatchObject({ suspended: true, deploymentStatus: 'UNUSED' });
     expect(world.cluster.list('Pod').map(({ metadata }) => metadata.name)).toHaveLength(2);
   });
 });

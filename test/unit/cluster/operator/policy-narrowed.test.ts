@@ -65,7 +65,7 @@ describe('a narrower policy', () => {
     const world = await narrowed();
     lose(world);
     const { id, number } = privileged('web:1', 1).revision;
-    const failedRevision = { id, number, reason: 'Refused', message: 'privileged', generation: 0 };
+    const failedRevision = { id, number, reason: 'Refused', message: 'privileged', recordGeneration: 0 };
     world.cluster.edit(RESOURCE_ID, (object) => {
       object['status'] = { failedRevision };
     });

@@ -148,8 +148,8 @@ const ROWS: Row[] = [
       world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
         metadata.annotations = { 'berth.dev/paused': 'true' };
       });
-      const [requestedAt, restorableUntil] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
-      world.change({ ...MINIMAL, suspend: true, deletion: { requestedAt, restorableUntil } });
+      const [requestTime, restorableUntilTime] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
+      world.change({ ...MINIMAL, suspend: true, deletion: { requestTime, restorableUntilTime } });
     },
     writes: [STATUS],
     conditions: { Paused: 'True Paused', Ready: 'False DeletionRequested' },
@@ -262,7 +262,7 @@ describe('a new resource', () => {
     expect(first).not.toContain('create Deployment/web-api');
     expect(first).not.toContain('create ControllerRevision/web-1');
     expect(world.condition('Progressing')).toBe('True AwaitingDataServices');
-    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
+    expect(world.status).toMatchObject({ deploymentStatus: 'AWAITING_DATABASE', suspended: false });
     expect(world.status.rollout).toBeUndefined();
     world.cluster.settle();
     const second = await world.reconcileOnce();
@@ -276,7 +276,7 @@ describe('a new resource', () => {
     world.cluster.settle();
     await world.reconcileOnce();
     expect(world.status).toMatchObject({
-      status: 'READY',
+      deploymentStatus: 'READY',
       activeRevision: { number: 1, templates: 'web-1', image: 'web:1' },
       components: [
         { name: 'api', wanted: 1, updated: 1, ready: 1, available: 1 },
@@ -313,7 +313,7 @@ describe('a new resource', () => {
 
   test('creates the data and runs nothing when it is suspended from the start', async () => {
     const world = await settled({ ...MINIMAL, suspend: true });
-    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+    expect(world.status).toMatchObject({ deploymentStatus: 'UNUSED', suspended: true });
     expect(world.cluster.list('Pod')).toEqual([]);
     expect(world.cluster.ids()).toContain('PersistentVolumeClaim/web-db');
     expect(world.cluster.ids()).not.toContain('Deployment/web-api');
@@ -323,12 +323,12 @@ describe('a new resource', () => {
   test('reports once that it is suspended from the start, whenever the controllers of Kubernetes observe its objects', async () => {
     const world = new World({ ...MINIMAL, suspend: true });
     expect((await world.reconcileOnce()).filter((write) => write === STATUS)).toEqual([STATUS]);
-    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+    expect(world.status).toMatchObject({ deploymentStatus: 'UNUSED', suspended: true });
     expect(world.replicas('cache')).toBe(0);
     expect(await world.reconcileOnce(), 'its Deployment has no status yet').not.toContain(STATUS);
     world.cluster.settle();
     expect(await world.reconcileOnce()).not.toContain(STATUS);
-    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+    expect(world.status).toMatchObject({ deploymentStatus: 'UNUSED', suspended: true });
   });
 
   test.each([
@@ -359,11 +359,11 @@ describe('a new resource', () => {
 
   test('is UNUSED until there is an image', async () => {
     const world = await settled({ revision: {}, source: 'internal_image' });
-    expect(world.status.status).toBe('UNUSED');
+    expect(world.status.deploymentStatus).toBe('UNUSED');
     expect(world.condition('Progressing')).toBe('False NoRevision');
     world.change({ revision: { image: 'web:1' }, source: 'internal_image' });
     await world.converge();
-    expect(world.status.status).toBe('READY');
+    expect(world.status.deploymentStatus).toBe('READY');
   });
 });
 
@@ -379,14 +379,18 @@ describe('a suspension', () => {
     await world.reconcileOnce();
     expect(world.replicas('api')).toBe(0);
     expect(world.replicas('cache')).toBe(1);
-    expect(world.status).toMatchObject({ status: 'READY', suspended: false });
+    expect(world.status).toMatchObject({ deploymentStatus: 'READY', suspended: false });
     world.cluster.slowEnd = false;
     world.cluster.settle();
     await world.reconcileOnce();
     expect(world.replicas('cache')).toBe(0);
     expect(world.status.suspended).toBe(false);
     await world.converge();
-    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true, activeRevision: { number: 1 } });
+    expect(world.status).toMatchObject({
+      deploymentStatus: 'UNUSED',
+      suspended: true,
+      activeRevision: { number: 1 },
+    });
     expect(world.cluster.list('Pod')).toEqual([]);
     expect(world.cluster.list('HorizontalPodAutoscaler')).toEqual([]);
 
@@ -394,7 +398,7 @@ describe('a suspension', () => {
     const first = await world.reconcileOnce();
     // The components start only when the database is ready again.
     expect(first).not.toContain('apply Deployment/web-api');
-    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
+    expect(world.status).toMatchObject({ deploymentStatus: 'AWAITING_DATABASE', suspended: false });
     world.cluster.settle();
     const second = await world.reconcileOnce();
     expect(second.indexOf('apply Deployment/web-api')).toBeLessThan(
@@ -402,7 +406,7 @@ describe('a suspension', () => {
     );
     expect(world.replicas('api')).toBe(2);
     await world.converge();
-    expect(world.status).toMatchObject({ status: 'READY', suspended: false });
+    expect(world.status).toMatchObject({ deploymentStatus: 'READY', suspended: false });
     expect(world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid).toBe(volume);
   });
 
@@ -410,7 +414,7 @@ describe('a suspension', () => {
     const world = await settled({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
     world.change({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(0, 0) } });
     await world.converge();
-    expect([world.replicas('queue'), world.status.status]).toEqual([0, 'READY']);
+    expect([world.replicas('queue'), world.status.deploymentStatus]).toEqual([0, 'READY']);
     expect(world.condition('Ready')).toBe('True Converged');
   });
 });

@@ -28,7 +28,7 @@ describe('a revision that fails', () => {
       id: '0197a000-0000-7000-8000-000000000002',
       number: 2,
       templates: 'web-2',
-      generation: 0,
+      recordGeneration: 0,
       inputsHash: expect.stringMatching(/^[0-9a-f]+$/),
       serving: 'web-1',
       reason: 'InvalidImageName',
@@ -39,7 +39,7 @@ describe('a revision that fails', () => {
         kind: 'Pod',
         object: 'web-queue-0',
         container: 'app',
-        container_kind: 'app',
+        containerKind: 'app',
       },
     });
     expect(world.condition('Progressing')).toBe('False RolloutFailed');
@@ -145,7 +145,7 @@ describe('a revision that fails', () => {
     world.cluster.stuck.clear();
     world.change(spec('web:2', 2, { suspend: true }));
     await world.converge();
-    expect(world.condition('Ready')).toBe('False SwitchedOff');
+    expect(world.condition('Ready')).toBe('True SwitchedOff');
     world.change(spec('web:2', 2));
     await world.converge();
     expect(world.images('api')).toEqual(['web:1']);
@@ -215,10 +215,10 @@ test('returns to the number of pods that was set after the first failure when a 
     await world.converge();
   };
   await failing(scales(1, 10, 'a'));
-  world.change(spec('web:2', 2, { ...scales(5, 10, 'a'), generation: 3 }));
+  world.change(spec('web:2', 2, { ...scales(5, 10, 'a'), recordGeneration: 3 }));
   await world.converge();
   expect(world.replicas('api')).toBe(5);
-  await failing({ ...scales(6, 8, 'bad'), generation: 4 });
+  await failing({ ...scales(6, 8, 'bad'), recordGeneration: 4 });
   expect(world.status.failedChange).toBeDefined();
   expect([world.replicas('api'), world.replicas('queue')]).toEqual([5, 3]);
   expect(world.status.activeRevision?.scales).toEqual({

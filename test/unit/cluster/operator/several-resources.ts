@@ -11,7 +11,7 @@ import { labelValue } from '../../../../src/workloads/labels.ts';
 import { CONFIG, NAMESPACE, resource, type Spec, silent } from './fixtures.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
-type Status = { status?: string; conditions?: { type: string; reason: string; message: string }[] };
+type Status = { deploymentStatus?: string; conditions?: { type: string; reason: string; message: string }[] };
 
 /** A simulated cluster with several ManagedDeployments in one namespace, and an operator that reconciles them. */
 export class Namespace {

@@ -19,6 +19,7 @@ import { subsetDiff } from '../../../../src/cluster/kube/compare/compare.ts';
 import type { WriteClient } from '../../../../src/cluster/operator/act/execute.ts';
 import { appKeys, identityKeys, keptKeys } from '../../../../src/cluster/operator/observe/cache-keys.ts';
 import type { ClusterView } from '../../../../src/cluster/operator/observe/cluster-view.ts';
+import { withCurrentNames } from '../../../../src/cluster/operator/observe/stored-names.ts';
 import { LABELS } from '../../../../src/contract/resource/names.ts';
 import { wantedHost } from '../../../../src/workloads/objects/app-url.ts';
 import {
@@ -109,7 +110,10 @@ export class SimulatedCluster {
       replaceStatus: async (object) => as(this.#replaceStatus(object as unknown as UntypedObject)),
     };
     this.view = {
-      resource: (key) => this.get(`ManagedDeployment/${key}`),
+      resource: (key) => {
+        const object = this.get(`ManagedDeployment/${key}`);
+        return object === undefined ? undefined : withCurrentNames(object);
+      },
       resourcesOf: (namespace, value) =>
         this.list('ManagedDeployment').filter((object) =>
           identityKeys(object).includes(`${namespace}/${value}`),

@@ -23,7 +23,7 @@ describe('a spec that cannot be parsed', () => {
     expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
     expect(world.condition('RouteReady')).toBe('Unknown Refused');
     expect(world.condition('Progressing')).toBe('Unknown Refused');
-    expect(world.status).toMatchObject({ status: 'READY', activeRevision, routes });
+    expect(world.status).toMatchObject({ deploymentStatus: 'READY', activeRevision, routes });
     expect(world.status.url).toBeUndefined();
     expect(world.status.components).toBeUndefined();
     for (const id of world.cluster.ids().filter((each) => /^(Deployment|StatefulSet)\//.test(each))) {
@@ -34,7 +34,7 @@ describe('a spec that cannot be parsed', () => {
     await world.reconcileOnce().catch(() => []);
     expect(world.condition('Serving')).toBe('False Unavailable');
     expect(world.condition('DatabaseReady')).toBe('False DatabaseUnavailable');
-    expect(world.status.status).toBe('AWAITING_DATABASE');
+    expect(world.status.deploymentStatus).toBe('AWAITING_DATABASE');
   });
 
   test('recovers with the next spec', async () => {
@@ -47,7 +47,7 @@ describe('a spec that cannot be parsed', () => {
     await world.converge();
     expect(world.condition('Ready')).toBe('True Converged');
     expect(world.condition('Serving')).toBe('True Available');
-    expect(world.status.status).toBe('READY');
+    expect(world.status.deploymentStatus).toBe('READY');
   });
 });
 

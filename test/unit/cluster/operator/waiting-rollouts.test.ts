@@ -18,11 +18,11 @@ describe('a temporary problem', () => {
     const world = new World(spec('web:1', 1));
     world.cluster.stuck.set('database', 'ErrImagePull');
     await steps(world, 3);
-    expect([world.condition('Ready'), world.condition('DatabaseReady'), world.status.status]).toEqual([
-      'False ImagePullFailed',
-      'False DatabaseStarting',
-      'AWAITING_DATABASE',
-    ]);
+    expect([
+      world.condition('Ready'),
+      world.condition('DatabaseReady'),
+      world.status.deploymentStatus,
+    ]).toEqual(['False ImagePullFailed', 'False DatabaseStarting', 'AWAITING_DATABASE']);
     expect(message(world, 'Ready')).toMatch(
       /^the database is not ready yet: pod \S+, container .*ErrImagePull/,
     );
@@ -40,11 +40,11 @@ describe('a temporary problem', () => {
     world.cluster.settle();
     for (const _ of [1, 2]) {
       await world.reconcileOnce();
-      expect([world.condition('DatabaseReady'), world.condition('Ready'), world.status.status]).toEqual([
-        'False DatabaseUnavailable',
-        'False DatabaseUnavailable',
-        'AWAITING_DATABASE',
-      ]);
+      expect([
+        world.condition('DatabaseReady'),
+        world.condition('Ready'),
+        world.status.deploymentStatus,
+      ]).toEqual(['False DatabaseUnavailable', 'False DatabaseUnavailable', 'AWAITING_DATABASE']);
     }
     expect(message(world, 'DatabaseReady')).toMatch(
       /^the database was ready and is no longer ready: pod \S+/,
@@ -52,10 +52,13 @@ describe('a temporary problem', () => {
     expect(world.condition('Serving')).toBe('True Available');
     world.change(spec('web:2', 2));
     await steps(world, 4);
-    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', activeRevision: { number: 2 } });
+    expect(world.status).toMatchObject({
+      deploymentStatus: 'AWAITING_DATABASE',
+      activeRevision: { number: 2 },
+    });
     world.cluster.stuck.clear();
     await world.converge();
-    expect([world.condition('Ready'), world.status.status]).toEqual(['True Converged', 'READY']);
+    expect([world.condition('Ready'), world.status.deploymentStatus]).toEqual(['True Converged', 'READY']);
   });
 
   test('is not reported as a start when the claim of the database was deleted', async () => {
@@ -64,7 +67,7 @@ describe('a temporary problem', () => {
       metadata.deletionTimestamp = '2026-01-01T00:10:00Z';
     });
     await world.reconcileOnce();
-    expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
+    expect([world.condition('DatabaseReady'), world.status.deploymentStatus]).toEqual([
       'False VolumeBeingDeleted',
       'READY',
     ]);
@@ -72,7 +75,7 @@ describe('a temporary problem', () => {
     world.cluster.settle();
     for (const _ of [1, 2]) {
       await world.reconcileOnce();
-      expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
+      expect([world.condition('DatabaseReady'), world.status.deploymentStatus]).toEqual([
         'False DatabaseUnavailable',
         'AWAITING_DATABASE',
       ]);
@@ -147,7 +150,7 @@ describe('the deadline', () => {
     world.change(spec('web:2', 2));
     world.cluster.stuck.set('api', 'CreateContainerError');
     await steps(world, 2);
-    const startedAt = Date.parse(world.status.rollout?.startedAt ?? '');
+    const startedAt = Date.parse(world.status.rollout?.startTime ?? '');
     world.now = startedAt + 100_000;
     world.restart();
     expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 500_000 });
@@ -176,7 +179,7 @@ describe('the deadline', () => {
     pause('false');
     await world.reconcileOnce();
     expect(world.status.failedRevision).toBeUndefined();
-    expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
+    expect(Date.parse(world.status.rollout?.startTime ?? '')).toBe(world.now);
   });
 
   test('does not apply to database and cache', async () => {
@@ -186,7 +189,7 @@ describe('the deadline', () => {
     world.now += 3_600_000;
     await steps(world, 2);
     expect(world.status.failedRevision).toBeUndefined();
-    expect([world.status.status, world.condition('Progressing')]).toEqual([
+    expect([world.status.deploymentStatus, world.condition('Progressing')]).toEqual([
       'AWAITING_DATABASE',
       'True AwaitingDataServices',
     ]);

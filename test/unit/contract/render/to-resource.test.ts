@@ -63,13 +63,13 @@ describe('toManagedDeployment', () => {
     const sourceConfig = { ...record.deployment.sourceConfig, custom_url: 'https://shop.example.com' };
     const deployment = { ...record.deployment, sourceConfig };
     const { spec } = toManagedDeployment({ ...record, deployment });
-    const [requestedAt, restorableUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-22T10:00:00.000Z'];
-    const times = { deleteRequestedAt: new Date(requestedAt), purgeAfter: new Date(restorableUntil) };
+    const [requestTime, restorableUntilTime] = ['2026-11-21T10:00:00.000Z', '2026-11-22T10:00:00.000Z'];
+    const times = { deleteRequestedAt: new Date(requestTime), purgeAfter: new Date(restorableUntilTime) };
     const deleting = { ...deployment, ...times };
     expect(toManagedDeployment({ ...record, deployment: deleting }).spec).toEqual({
       ...spec,
       suspend: true,
-      deletion: { requestedAt, restorableUntil },
+      deletion: { requestTime, restorableUntilTime },
       routing: {},
     });
   });
@@ -110,7 +110,7 @@ describe('the revision', () => {
     expect(specWith('DEPLOY_FAILED').failed).toEqual({
       ...told,
       activeRevision: active,
-      observedGeneration: 0,
+      observedRecordGeneration: 0,
     });
     const wordy = specWith('DEPLOY_FAILED', { reason: 'x'.repeat(99), message: 'x'.repeat(9999) });
     expect(managedDeploymentSpecSchema.safeParse(wordy).success).toBe(true);

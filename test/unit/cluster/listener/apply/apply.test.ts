@@ -9,7 +9,7 @@ import type { Resource } from '../../../../../src/cluster/listener/resource-view
 import { LABELS } from '../../../../../src/contract/resource/names.ts';
 import { contentHash } from '../../../../../src/domain/core/hash.ts';
 import { recordingLogger } from '../../kube/support.ts';
-import { applyWork, FakeCluster, NAME, NAMESPACE, OURS, specOf, TENANT } from '../fixtures.ts';
+import { applyWork, FakeCluster, NAME, NAMESPACE, OURS, specOf, TENANT, workSpec } from '../fixtures.ts';
 
 const signal = new AbortController().signal;
 let cluster: FakeCluster;
@@ -48,7 +48,7 @@ const secret = (number: number) => ({
 /** The custom resource as a listener had applied it. */
 function applied(generation: number, more: object = {}): void {
   const spec = specOf(generation, more);
-  const annotations = { 'berth.dev/spec-hash': contentHash(spec) };
+  const annotations = { 'berth.dev/spec-hash': contentHash(workSpec(spec)) };
   cluster.put({
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ManagedDeployment',
@@ -78,16 +78,16 @@ describe('the custom resource', () => {
   it('is applied when the generation is newer or another account has edited it, even its generation', async () => {
     applied(1);
     await apply(applyWork({ generation: 2 }));
-    expect(live().spec.generation).toBe(2);
+    expect(live().spec.recordGeneration).toBe(2);
     const edited = live();
-    cluster.put({ ...edited, spec: { ...edited.spec, generation: 99, suspend: true } });
+    cluster.put({ ...edited, spec: { ...edited.spec, recordGeneration: 99, suspend: true } });
     await apply(applyWork({ generation: 2 }));
-    expect(live().spec).toMatchObject({ generation: 2, suspend: false });
+    expect(live().spec).toMatchObject({ recordGeneration: 2, suspend: false });
   });
 
   it('is marked when its host changes, until the certificate of the former host is removed', async () => {
     const routed = (generation: number, url?: string) => {
-      const spec = specOf(generation, url === undefined ? {} : { routing: { url } });
+      const spec = workSpec(specOf(generation, url === undefined ? {} : { routing: { url } }));
       return applyWork({ generation, spec, spec_hash: contentHash(spec) });
     };
     const isNoted = () => live().metadata.annotations?.['berth.dev/former-host'] === 'true';
@@ -112,7 +112,7 @@ describe('the custom resource', () => {
   it('is not overwritten when another replica has applied a newer generation', async () => {
     applied(5);
     expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'late' });
-    expect(live().spec.generation).toBe(5);
+    expect(live().spec.recordGeneration).toBe(5);
     expect(cluster.writes()).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe('the custom resource', () => {
     for (const generation of [2_000_000_000, 2_147_483_647]) {
       applied(generation, { suspend: true });
       expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
-      expect(live().spec).toMatchObject({ generation: 4, suspend: false });
+      expect(live().spec).toMatchObject({ recordGeneration: 4, suspend: false });
     }
   });
 
@@ -131,7 +131,7 @@ describe('the custom resource', () => {
     applied(1);
     deps = depsFor({ view: cluster.view(stale) });
     await apply(applyWork({ generation: 2 }));
-    expect(live().spec.generation).toBe(2);
+    expect(live().spec.recordGeneration).toBe(2);
     expect(cluster.writes()).toHaveLength(2);
   });
 
@@ -371,7 +371,7 @@ describe('the Secrets of an environment', () => {
     const revision = (number: number) => ({ id: `r${number}`, number, templates: `${NAME}-${number}` });
     const status = {
       activeRevision: revision(1),
-      rollout: { ...revision(3), startedAt: '2026-01-01T00:00:00Z' },
+      rollout: { ...revision(3), startTime: '2026-01-01T00:00:00Z' },
       failedRevision: { ...revision(2), reason: 'CrashLoop', message: 'm' },
     };
     cluster.put({ ...live, status });

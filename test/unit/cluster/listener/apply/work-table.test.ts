@@ -63,7 +63,7 @@ describe('the work table', () => {
     expect(await former.reconcile(ID, signal)).toEqual({ kind: 'settled' });
     expect([former.size, t.reported()]).toEqual([0, []]);
     expect([...t.outbox.takeTouched().touched.keys()]).toEqual([`team/${NAME}`]);
-    expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 7 } });
+    expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { recordGeneration: 7 } });
   });
 
   it('keeps the latest item of a deployment, whatever the order of arrival', async () => {
@@ -82,7 +82,7 @@ describe('the work table', () => {
     await t.table.reconcile(ID, signal);
     expect(t.table.size).toBe(1);
     await t.table.reconcile(ID, signal);
-    expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 2 } });
+    expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { recordGeneration: 2 } });
   });
 
   it('replaces an apply by a purge, and does not count waiting as a failure', async () => {
@@ -176,7 +176,7 @@ describe('the work table', () => {
 describe('the cached state', () => {
   const secret = { name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } };
   const status = (reason: string) => ({
-    observedSpecGeneration: 1,
+    observedRecordGeneration: 1,
     conditions: [
       { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
     ],

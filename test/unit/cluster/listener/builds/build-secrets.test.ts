@@ -5,7 +5,7 @@ import type { ApplyWork } from '../../../../../src/contract/protocol/work-protoc
 import { buildName, formerBuildName } from '../../../../../src/contract/resource/names.ts';
 import { buildLabels } from '../../../../../src/workloads/objects/build-job.ts';
 import { recordingLogger } from '../../kube/support.ts';
-import { applyWork, FakeCluster, NAME, NAMESPACE, specOf } from '../fixtures.ts';
+import { applyWork, FakeCluster, NAME, NAMESPACE, specOf, workSpec } from '../fixtures.ts';
 
 const BUILDS = 'berth-builds';
 const REVISION = '01900000-0000-7000-8000-0000000000b1';
@@ -45,7 +45,7 @@ function building(secretName: string, phase?: string): Resource {
 function item(name: string): ApplyWork {
   const { spec } = building(name);
   const build_secret = { name, revision_id: REVISION, data: { 'git-token': 'new' } };
-  return applyWork({ spec: spec as ApplyWork['spec'], build_secret });
+  return applyWork({ spec: workSpec(spec), build_secret });
 }
 
 function putSecret(name: string, resource = building(FORMER)): void {

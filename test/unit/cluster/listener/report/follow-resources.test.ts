@@ -7,7 +7,7 @@ import { Outbox } from '../../../../../src/cluster/listener/report/outbox.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { contentHash } from '../../../../../src/domain/core/hash.ts';
 import { recordingLogger } from '../../kube/support.ts';
-import { applyWork, FakeCluster, NAME, NAMESPACE, specOf } from '../fixtures.ts';
+import { applyWork, FakeCluster, NAME, NAMESPACE, specOf, workSpec } from '../fixtures.ts';
 
 /** A custom resource as applied by a listener, or by an account that can compute the hash. */
 function resource(generation: number, more: object = {}, metadata: object = {}): Resource {
@@ -21,7 +21,7 @@ function resource(generation: number, more: object = {}, metadata: object = {}):
       uid: 'uid',
       generation,
       labels: { ...applyWork().labels, 'berth.dev/tenant-id': spec.tenantId ?? '' },
-      annotations: { 'berth.dev/spec-hash': contentHash(spec) },
+      annotations: { 'berth.dev/spec-hash': contentHash(workSpec(spec)) },
       ...metadata,
     },
     spec,
@@ -51,13 +51,13 @@ const KEY = `${NAMESPACE}/${NAME}`;
 it('the hub compares a spec that another account has edited, even if the annotation has its hash', () => {
   const forged = resource(2, { revision: { id: 'r1', number: 1, image: 'evil:1' } });
   expect(compared(resource(1), forged)).toEqual([KEY]);
-  const ahead = resource(2, { generation: 2_000_000_000 });
+  const ahead = resource(2, { recordGeneration: 2_000_000_000 });
   expect(compared(resource(1), ahead)).toEqual([KEY]);
 });
 
 it('the hub compares nothing after a write of this listener, or of a status', () => {
   expect(compared(resource(1), resource(2, { suspend: true }), true)).toEqual([]);
-  const status = { observedSpecGeneration: 1, conditions: [] };
+  const status = { observedRecordGeneration: 1, conditions: [] };
   expect(compared(resource(1), { ...resource(1), status })).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import {
 import { hasOwnLabels, isEdited, type Resource } from '../../../../../src/cluster/listener/resource-view.ts';
 import { asBefore, reportSchema } from '../../../../../src/contract/protocol/report-protocol.ts';
 import { contentHash } from '../../../../../src/domain/core/hash.ts';
-import { ID, NAME, NAMESPACE, specOf } from '../fixtures.ts';
+import { ID, NAME, NAMESPACE, specOf, workSpec } from '../fixtures.ts';
 
 const { deploymentId, tenantId } = specOf(4);
 const OWN_LABELS = {
@@ -58,7 +58,7 @@ describe('the credentials of a build', () => {
 
 describe('a resource that another account wrote', () => {
   it.each([2 ** 62, 1.5, 'x', undefined])('is reported with generation 0 instead of %s', (generation) => {
-    const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
+    const odd = { ...resource(), spec: { ...specOf(4), recordGeneration: generation } } as Resource;
     expect(inventoryItem(odd)?.generation).toBe(0);
   });
 
@@ -73,15 +73,15 @@ describe('the report of a status', () => {
   it('contains everything that the hub needs', () => {
     const status = {
       observedGeneration: 9,
-      observedSpecGeneration: 4,
-      status: 'READY',
+      observedRecordGeneration: 4,
+      deploymentStatus: 'READY',
       suspended: false,
       conditions: [],
       activeRevision: { ...revision, id: 'r1', number: 1, image: 'i' },
-      rollout: { ...revision, startedAt: 'now' },
-      failedRevision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why', generation: 4 },
+      rollout: { ...revision, startTime: 'now' },
+      failedRevision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why', recordGeneration: 4 },
       url: 'https://x',
-      routes: { generation: 4, hosts: ['x', 'y'] },
+      routes: { recordGeneration: 4, hosts: ['x', 'y'] },
     };
     expect(observedReport(resource({ status }))).toEqual({
       kind: 'observed',
@@ -105,7 +105,9 @@ describe('the report of a status', () => {
     ['1.5Ti', 1536],
     ['nonsense', undefined],
   ])('contains the requested size %s of a volume in whole Gi if it is valid', (requested, gi) => {
-    const report = observedReport(resource({ status: { observedSpecGeneration: 4, volume: { requested } } }));
+    const report = observedReport(
+      resource({ status: { observedRecordGeneration: 4, volume: { requested } } }),
+    );
     expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
     expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
   });
@@ -121,12 +123,12 @@ describe('the report of a status', () => {
   ])(
     'contains the capacity in whole Gi of a volume whose claim requests %s and has %s',
     (requested, capacity, gi) => {
-      const status = { observedSpecGeneration: 4, volume: { requested, capacity } };
+      const status = { observedRecordGeneration: 4, volume: { requested, capacity } };
       expect(observedReport(resource({ status }))).toMatchObject({ volume_gi: gi });
     },
   );
 
-  const status = { observedSpecGeneration: 4 };
+  const status = { observedRecordGeneration: 4 };
   it.each([
     ['a resource without a status', resource()],
     ['a resource that the operator has not observed', resource({ status: { conditions: [] } })],
@@ -169,7 +171,9 @@ describe('the report of a status', () => {
   });
 
   it('contains the source of a failure', () => {
-    const failureSource = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+    const pod = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
+    const failureSource = { ...pod, containerKind: 'app', exitCode: 1 } as const;
+    const former = { ...pod, container_kind: 'app', exit_code: 1 };
     const failedRevision = {
       id: 'r2',
       number: 2,
@@ -184,11 +188,13 @@ describe('the report of a status', () => {
       number: 2,
       reason: 'CrashLoop',
       message: 'why',
-      ...sent(failureSource),
+      ...sent(former),
     });
-    const { failureSource: culprit, ...earlier } = failedRevision;
-    const stored = { ...status, failedRevision: { ...earlier, culprit } };
-    expect(observedReport(resource({ status: stored }))).toEqual(report);
+    const { failureSource: _, ...failure } = failedRevision;
+    for (const source of [{ culprit: former }, { failureSource: former }]) {
+      const stored = { observedSpecGeneration: 4, failedRevision: { ...failure, ...source } };
+      expect(observedReport(resource({ status: stored as Resource['status'] }))).toEqual(report);
+    }
   });
 
   it('does not count a failed change in place as a failure of the running revision, and contains its source', () => {
@@ -211,8 +217,8 @@ describe('the report of a status', () => {
     const symptom = { ...plain, failureSource: source };
     const since = '2026-01-01T00:00:00Z';
     const symptoms = [
-      { ...symptom, since },
-      { ...symptom, component: 'queue', since, quietSince: since },
+      { ...symptom, firstObservedTime: since },
+      { ...symptom, component: 'queue', firstObservedTime: since, lastObservedTime: since },
     ];
     const report = observedReport(resource({ status: { ...status, symptoms } }));
     expect(report?.symptoms).toEqual([
@@ -237,7 +243,7 @@ describe('the report of a status', () => {
 describe('the inventory item', () => {
   it('shows that the spec was edited when its hash differs from the annotation', () => {
     const applied = resource({
-      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(workSpec(specOf(4))) } },
     });
     expect(isEdited(applied)).toBe(false);
     const edited = { ...applied, spec: { ...applied.spec, suspend: true } };
@@ -245,14 +251,14 @@ describe('the inventory item', () => {
     expect(inventoryItem(edited)).toMatchObject({
       uid: 'u',
       generation: 4,
-      spec_hash: contentHash(edited.spec),
-      applied_hash: contentHash(applied.spec),
+      spec_hash: contentHash(workSpec(edited.spec)),
+      applied_hash: contentHash(workSpec(applied.spec)),
     });
   });
 
   it('has another hash when the labels were edited', () => {
     const applied = resource({
-      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(workSpec(specOf(4))) } },
     });
     const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
     const edited = { ...applied, metadata: { ...applied.metadata, labels } };
@@ -260,14 +266,14 @@ describe('the inventory item', () => {
     // A listener still wrote its generation, so a restored hub must catch up with it.
     expect(inventoryItem(edited)?.applied_hash).toBe(inventoryItem(edited)?.spec_hash);
     const both = { ...edited, spec: { ...edited.spec, suspend: true } };
-    expect(inventoryItem(both)?.applied_hash).toBe(contentHash(specOf(4)));
+    expect(inventoryItem(both)?.applied_hash).toBe(contentHash(workSpec(specOf(4))));
   });
 
   it('shows a spec that is nested too deeply for a hash as edited', () => {
     let nested: object = {};
     for (let level = 0; level < 20_000; level += 1) nested = { nested };
     const applied = resource({
-      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(workSpec(specOf(4))) } },
     });
     const odd = { ...applied, spec: { ...applied.spec, nested } } as Resource;
     expect(isEdited(odd)).toBe(true);

@@ -55,7 +55,7 @@ describe('an object that Berth created for another deployment', () => {
     expect(world.ready('evil')).toMatch(/^Refused: /);
     expect(world.ready('evil')).toContain(path);
     expect(hasPods(world, 'evil')).toBe(false);
-    expect(world.status('shop').status).toBe('READY');
+    expect(world.status('shop').deploymentStatus).toBe('READY');
   });
 
   test.each([
@@ -72,7 +72,7 @@ describe('an object that Berth created for another deployment', () => {
     world.create(later, { revision: { image: 'shop:1' } });
     if (name === 'later-tls') world.cluster.put(secret(name));
     await world.work();
-    expect(world.status(later).status).toBe('READY');
+    expect(world.status(later).deploymentStatus).toBe('READY');
     expect(world.ready('evil')).toContain('belongs to another deployment');
     expect(hasPods(world, 'evil')).toBe(false);
   });
@@ -100,11 +100,11 @@ describe('an object that Berth created for another deployment', () => {
     const text = sidecar({ env: [{ name: 'P', value: 'shop-db' }] });
     world.create('evil', { revision: { number: 1, image: 'evil:1' }, ...text });
     await world.work();
-    expect(world.status('evil').status).toBe('READY');
+    expect(world.status('evil').deploymentStatus).toBe('READY');
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/evil`, (resource) => {
-      const spec = resource['spec'] as { generation: number; revision: object };
+      const spec = resource['spec'] as { recordGeneration: number; revision: object };
       Object.assign(resource.metadata, { generation: (resource.metadata.generation ?? 1) + 1 });
-      spec.generation += 1;
+      spec.recordGeneration += 1;
       spec.revision = { number: 2, image: 'evil:2', envSecretName: 'shop-db' };
     });
     await world.work();
@@ -135,7 +135,7 @@ describe('an object that Berth created for another deployment', () => {
       },
     });
     await world.work();
-    expect(world.status('evil').status).toBe('READY');
+    expect(world.status('evil').deploymentStatus).toBe('READY');
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/evil`, (object) => {
       const added = volume({ secret: { secretName: 'shop-db' } });
       Object.assign(object['spec'] as object, added, { revision: { image: 'evil:1', number: 2 } });
@@ -165,7 +165,7 @@ test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
     world.cluster.put(secret(name));
     world.create('web', { revision: { image: 'web:1', envSecretName: name } });
     await world.work();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     expect(hasPods(world, 'web')).toBe(true);
   },
 );
@@ -177,7 +177,7 @@ test('a resource may use a claim that Berth did not create, although its name is
   const more = volume({ persistentVolumeClaim: { claimName: 'orders-db' } });
   world.create('web', { revision: { image: 'web:1' }, ...more });
   await world.work();
-  expect(world.status('web').status).toBe('READY');
+  expect(world.status('web').deploymentStatus).toBe('READY');
   expect(hasPods(world, 'web')).toBe(true);
 });
 
@@ -188,7 +188,7 @@ test.each(['payments', 'payments-0000abcd'])(
     world.cluster.put({ ...secret(name), kind: 'ServiceAccount' });
     world.create('web', { revision: { image: 'web:1' }, podTemplate: { serviceAccountName: name } });
     await world.work();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     expect(hasPods(world, 'web')).toBe(true);
   },
 );
@@ -239,7 +239,7 @@ describe('a rejected reference', () => {
       world.delete('shop');
       world.cluster.put(made);
       await world.work();
-      expect(world.status('user').status).toBe('READY');
+      expect(world.status('user').deploymentStatus).toBe('READY');
       expect(hasPods(world, 'user')).toBe(true);
     },
   );

@@ -25,7 +25,7 @@ describe('an identity that is in use', () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     return world;
   };
 
@@ -36,7 +36,7 @@ describe('an identity that is in use', () => {
     await world.work(12, (names) => names.toReversed());
     expect(world.ready('evil')).toMatch(/^Conflict: /);
     expect(world.ready('evil')).toContain('is the uid of the ManagedDeployment web');
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     expect(owners(world)).toEqual(before);
     expect(world.crossings()).toEqual([]);
   });
@@ -52,7 +52,7 @@ describe('an identity that is in use', () => {
     await world.work();
     world.create('another', spec(second));
     await world.work(6, (names) => names.toReversed());
-    expect(world.status('one').status).toBe('READY');
+    expect(world.status('one').deploymentStatus).toBe('READY');
     expect(world.ready('another')).toMatch(/^Conflict: the ManagedDeployment one has/);
     expect(world.crossings()).toEqual([]);
     expect(world.objects().filter(({ metadata }) => metadata.name.startsWith('another'))).toEqual([]);
@@ -62,7 +62,7 @@ describe('an identity that is in use', () => {
     const world = await victim();
     world.create('evil', spec('of-its-own'));
     await world.work();
-    expect(world.status('evil').status).toBe('READY');
+    expect(world.status('evil').deploymentStatus).toBe('READY');
     // An earlier version let it have the uid.
     world.cluster.edit(`ManagedDeployment/${NAMESPACE}/evil`, (object) => {
       Object.assign(object['spec'] as object, { deploymentId: world.uid('web') });
@@ -72,7 +72,7 @@ describe('an identity that is in use', () => {
     expect(world.ready('evil')).toContain('is the uid of the ManagedDeployment web');
     expect(world.cluster.list('Deployment').map(({ metadata }) => metadata.name)).not.toContain('evil-api');
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/evil-db`)).toBeDefined();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
   });
 
   test('is not given to another resource when a deleted resource left its volume', async () => {
@@ -94,7 +94,7 @@ describe('the resource of the listener', () => {
     const world = new Namespace();
     world.create(HUB, spec(ID, more));
     await world.work();
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
     return world;
   };
 
@@ -108,7 +108,7 @@ describe('the resource of the listener', () => {
     expect(world.ready(COPY)).toMatch(new RegExp(`^Conflict: the id belongs to the deployment ${HUB}`));
     world.create(HUB, spec(ID));
     await world.work(12, (names) => names.toReversed());
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
     expect(world.ready(COPY)).toMatch(new RegExp(`^Conflict: the ManagedDeployment ${HUB} has the same`));
     expect(world.crossings()).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('the resource of the listener', () => {
     const world = new Namespace();
     world.create(COPY, spec(ID));
     await world.work();
-    expect(world.status(COPY).status).toBe('READY');
+    expect(world.status(COPY).deploymentStatus).toBe('READY');
     world.create(HUB, spec(ID));
     await world.work(4);
     expect(world.ready(HUB)).toMatch(new RegExp(`^Conflict: the ManagedDeployment ${COPY} has the same`));
@@ -130,14 +130,14 @@ describe('the resource of the listener', () => {
         expect(world.crossings()).toEqual([]);
     }
     expect([...seen]).toContain('TakingOver');
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
     expect(world.ready(COPY)).toMatch(/^Conflict: /);
     expect(world.cluster.list('Deployment').map(({ metadata }) => metadata.name)).not.toContain(
       `${COPY}-api`,
     );
     world.restart();
     await world.work(3, (names) => names.toReversed());
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
   });
 
   test('keeps its data, even if an edit has set volumePolicy to Delete', async () => {
@@ -216,7 +216,7 @@ describe('the objects that a deployment left', () => {
     await world.work(3);
     world.record(HUB, ID, 'claimed');
     await world.work();
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/${HUB}-db`)?.metadata.uid).toBe(volume);
   });
 
@@ -228,7 +228,7 @@ describe('the objects that a deployment left', () => {
     world.delete('web');
     world.create('web', spec(undefined, { database: { volumePolicy: 'Delete' } }));
     await world.work();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     const claim = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
     expect(claim?.metadata.uid).toBe(volume);
     expect(claim?.metadata.ownerReferences ?? []).toEqual([]);
@@ -260,7 +260,7 @@ describe('the objects that a deployment left', () => {
         });
     world.restart();
     await world.work();
-    expect(world.status('web').status).toBe('READY');
+    expect(world.status('web').deploymentStatus).toBe('READY');
     expect(world.ready('web')).toMatch(/^Converged/);
   });
 });
@@ -289,7 +289,7 @@ describe('a name that is reserved for an object of a hub deployment', () => {
     const world = new Namespace();
     world.create(name, spec());
     await world.work();
-    expect(world.status(name).status).toBe('READY');
+    expect(world.status(name).deploymentStatus).toBe('READY');
   });
 
   test('is given to the resource for which the listener has claimed it', async () => {
@@ -303,7 +303,7 @@ describe('a name that is reserved for an object of a hub deployment', () => {
     expect(world.ready(name)).toMatch(/^Conflict: the name/);
     world.record(name, ID, 'claimed');
     await world.work();
-    expect(world.status(name).status).toBe('READY');
+    expect(world.status(name).deploymentStatus).toBe('READY');
   });
 
   test('stays with a resource that an earlier version has accepted', async () => {
@@ -316,7 +316,7 @@ describe('a name that is reserved for an object of a hub deployment', () => {
       object['status'] = structuredClone(status);
     });
     await world.work();
-    expect(world.status(`${HUB}-cache`).status).toBe('READY');
+    expect(world.status(`${HUB}-cache`).deploymentStatus).toBe('READY');
   });
 });
 
@@ -433,7 +433,7 @@ test('any sequence of changes lets no selector match pods of another resource an
     }
     if (!isFree) return;
     won += 1;
-    expect(world.status(HUB).status).toBe('READY');
+    expect(world.status(HUB).deploymentStatus).toBe('READY');
   });
   await fc.assert(property, { numRuns: 60, seed: 61 });
   expect(won).toBeGreaterThan(10);

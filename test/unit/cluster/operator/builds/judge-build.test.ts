@@ -36,7 +36,7 @@ const runningStatus: BuildStatus = {
   phase: 'Running',
   attempt: 1,
   job: job.metadata.name,
-  startedAt: NOW.toISOString(),
+  startTime: NOW.toISOString(),
   step: 'image',
 };
 
@@ -131,7 +131,7 @@ describe('a final status', () => {
   });
 
   test.each(['Succeeded', 'Failed'] as const)('stays %s whatever happens to the Job', (phase) => {
-    const last: BuildStatus = { ...runningStatus, phase, finishedAt: 'then' };
+    const last: BuildStatus = { ...runningStatus, phase, completionTime: 'then' };
     const judged = resourceWith({ status: last });
     expect(judge(judged)).toEqual({ status: last, start: null, recheckAt: null });
     expect(judge(judged, [job], [podWith(job, { source: runs })]).status).toEqual(last);

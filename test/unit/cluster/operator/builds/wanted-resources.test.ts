@@ -51,8 +51,8 @@ describe('the resources that request a build', () => {
 
   test('are read again only if they changed', () => {
     wanted.all();
-    store.set(object('app-3', '2', { deploymentId: 'd-3', generation: 7 }));
-    expect(wanted.all().find(({ metadata }) => metadata.name === 'app-3')?.spec.generation).toBe(7);
+    store.set(object('app-3', '2', { deploymentId: 'd-3', recordGeneration: 7 }));
+    expect(wanted.all().find(({ metadata }) => metadata.name === 'app-3')?.spec.recordGeneration).toBe(7);
     expect(unpacked).toBe(COUNT + 1);
   });
 
@@ -66,7 +66,7 @@ describe('the resources that request a build', () => {
   });
 
   test('do not include a copy of a manifest, but its original', () => {
-    const accepted = { observedSpecGeneration: 1, conditions: [] };
+    const accepted = { observedRecordGeneration: 1, conditions: [] };
     store.set({ ...object('app-3', '2', { deploymentId: 'd-3' }), status: accepted });
     store.set(object('copy', '1', { deploymentId: 'd-3' }));
     expect(wanted.of('berth-t/copy')?.metadata.name).toBe('copy');

@@ -205,9 +205,9 @@ test('fails no revision because of a changed template, and extends the deadline 
   const world = changedWorld(changing(API, otherImage));
   world.cluster.stuck.set('api', 'ErrImageNeverPull');
   await steps(world, 10);
-  const startedAt = world.status.rollout?.startedAt;
+  const startedAt = world.status.rollout?.startTime;
   await steps(world, 10);
-  expect(world.status.rollout?.startedAt).toBe(startedAt);
+  expect(world.status.rollout?.startTime).toBe(startedAt);
   world.now += 600_000;
   await steps(world, 3);
   expect(world.status.failedRevision).toBeUndefined();

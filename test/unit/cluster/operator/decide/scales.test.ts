@@ -121,7 +121,7 @@ describe('an init container that does not restart', () => {
     await steps(world, 4);
     expect(world.status.failedRevision).toMatchObject({
       reason: 'CrashLoop',
-      failureSource: { component: 'api', container: 'migrate', container_kind: 'init', exit_code: 7 },
+      failureSource: { component: 'api', container: 'migrate', containerKind: 'init', exitCode: 7 },
     });
     expect(world.replicas('api')).toBe(0);
   });

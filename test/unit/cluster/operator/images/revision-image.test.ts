@@ -168,7 +168,7 @@ describe('a pending lookup', () => {
     expect(world.condition('ImageReady')).toBe('False ImageResolving');
     expect(world.condition('Serving')).toBe('True Available');
     expect(world.condition('Ready')).toBe('False Reconciling');
-    expect(world.status.observedSpecGeneration).toBe(0);
+    expect(world.status.observedRecordGeneration).toBe(0);
     registry.tag('web:2', 'c');
     await world.converge();
     expect(world.images('api')).toEqual([`web:2@${digest('c')}`]);
@@ -268,7 +268,7 @@ describe('a pending lookup', () => {
     await world.converge();
     expect(world.cluster.ids()).toContain('StatefulSet/web-db');
     expect(templatesOf(world)).toEqual([]);
-    expect(world.status.status).toBe('READY');
+    expect(world.status.deploymentStatus).toBe('READY');
   });
 
   test('keeps the pods of a first revision that has failed', async () => {

@@ -34,13 +34,13 @@ const TABLE: [string, Symptom, string, number][] = [
   ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
   [
     'the second crash',
-    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, failureSource: { component: 'api', exit_code: 1 } }),
+    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, failureSource: { component: 'api', exitCode: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],
   [
     'a crash that is not in back-off yet',
-    symptom('Error', { restarts: 5, failureSource: { component: 'api', exit_code: 1 } }),
+    symptom('Error', { restarts: 5, failureSource: { component: 'api', exitCode: 1 } }),
     'CrashLoop',
     DEADLINE,
   ],

@@ -30,7 +30,7 @@ describe('a new revision', () => {
     await world.converge();
     expect(world.status.activeRevision).toMatchObject({ number: 2, templates: 'web-2', image: 'web:2' });
     expect(world.status.rollout).toBeUndefined();
-    expect(world.status.status).toBe('READY');
+    expect(world.status.deploymentStatus).toBe('READY');
   });
 
   test('is not complete while the pod counts are those of the former template', async () => {
@@ -85,20 +85,20 @@ describe('a new revision', () => {
   });
 
   test('reports the generation of the hub when the rollout is complete, and the first one at once', async () => {
-    const world = new World(spec('web:1', 1, { generation: 4 }));
+    const world = new World(spec('web:1', 1, { recordGeneration: 4 }));
     await world.reconcileOnce();
-    expect(world.status).toMatchObject({ observedGeneration: 1, observedSpecGeneration: 4 });
+    expect(world.status).toMatchObject({ observedGeneration: 1, observedRecordGeneration: 4 });
     await world.converge();
-    world.change(spec('web:2', 2, { generation: 5 }));
+    world.change(spec('web:2', 2, { recordGeneration: 5 }));
     await world.reconcileOnce();
-    expect(world.status).toMatchObject({ observedGeneration: 2, observedSpecGeneration: 4 });
+    expect(world.status).toMatchObject({ observedGeneration: 2, observedRecordGeneration: 4 });
     await world.converge();
-    expect(world.status.observedSpecGeneration).toBe(5);
-    world.change(spec('web:2', 2, { generation: 6, suspend: true }));
+    expect(world.status.observedRecordGeneration).toBe(5);
+    world.change(spec('web:2', 2, { recordGeneration: 6, suspend: true }));
     await world.reconcileOnce();
-    expect(world.status).toMatchObject({ suspended: false, observedSpecGeneration: 5 });
+    expect(world.status).toMatchObject({ suspended: false, observedRecordGeneration: 5 });
     await world.converge();
-    expect(world.status).toMatchObject({ suspended: true, observedSpecGeneration: 6 });
+    expect(world.status).toMatchObject({ suspended: true, observedRecordGeneration: 6 });
   });
 
   test('replaces a hanging rollout after a pause', async () => {
@@ -309,6 +309,6 @@ test('a resource applied by hand uses its volume again after it was deleted and 
     world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
   }
   await world.converge();
-  expect(world.status.status).toBe('READY');
+  expect(world.status.deploymentStatus).toBe('READY');
   expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid).toBe(volume);
 });

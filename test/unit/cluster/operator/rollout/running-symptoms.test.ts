@@ -306,7 +306,7 @@ describe.each(COMPONENTS)('the status of %s outside a rollout', (component) => {
             failureSource: {
               component,
               object: `web-${component}-new`,
-              ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+              ...(exitCode === undefined ? {} : { exitCode }),
             },
           },
         ]);
@@ -495,7 +495,7 @@ describe('pods that nodes end repeatedly', () => {
     expect(symptomEvents(world, reason)).toHaveLength(1);
     expect(symptomEvents(world, 'Recovered')).toEqual([]);
     expect(world.condition('Ready')).toBe('True Converged');
-    expect(world.status.symptoms).toMatchObject([{ reason, quietSince: expect.any(String) }]);
+    expect(world.status.symptoms).toMatchObject([{ reason, lastObservedTime: expect.any(String) }]);
     const outcome = await world.reconcile();
     expect(outcome).toMatchObject({ kind: 'requeue' });
     expect(await world.reconcileOnce()).toEqual([]);
@@ -578,7 +578,9 @@ describe('a container that fails repeatedly', () => {
       await show(scene, 'up', restarts + 1);
       // Ready reports the current state.
       expect(world.condition('Ready')).toBe('True Converged');
-      expect(world.status.symptoms).toMatchObject([{ reason: 'CrashLoop', quietSince: expect.any(String) }]);
+      expect(world.status.symptoms).toMatchObject([
+        { reason: 'CrashLoop', lastObservedTime: expect.any(String) },
+      ]);
       world.now += 20_000;
     }
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
@@ -599,7 +601,7 @@ describe('a container that fails repeatedly', () => {
     expect(scene.world.status.symptoms).toBeUndefined();
     await show(scene, 'up', 3);
     expect(scene.world.status.symptoms).toMatchObject([
-      { reason: 'CrashLoop', failureSource: { container: 'log', container_kind: 'sidecar', exit_code: 1 } },
+      { reason: 'CrashLoop', failureSource: { container: 'log', containerKind: 'sidecar', exitCode: 1 } },
     ]);
     expect(scene.world.condition('Ready')).toBe('True Converged');
   });
@@ -678,7 +680,7 @@ describe('a database that was ready', () => {
       'True Available',
     ]);
     expect(world.status.symptoms).toMatchObject([
-      { component: 'database', reason: 'CrashLoop', failureSource: { object: 'web-db-0', exit_code: 137 } },
+      { component: 'database', reason: 'CrashLoop', failureSource: { object: 'web-db-0', exitCode: 137 } },
     ]);
     expect(symptomEvents(world, 'CrashLoop')).toHaveLength(1);
     await steps(world, 3);

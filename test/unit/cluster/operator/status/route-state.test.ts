@@ -69,7 +69,7 @@ describe('an HTTPRoute', () => {
     expect(shop.condition('RouteReady')).toBe('False RoutePending');
     expect(shop.condition('Ready')).toBe('False RoutePending');
     expect(shop.condition('Serving')).toBe('True Available');
-    expect(shop.status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(shop.status).toMatchObject({ deploymentStatus: 'READY', activeRevision: { number: 1 } });
     expect(shop.status.url).toBeUndefined();
     say(shop, [ACCEPTED], { namespace: 'edge', name: 'another' });
     await shop.converge();
@@ -106,7 +106,7 @@ describe('an HTTPRoute', () => {
     await shop.converge();
     expect(shop.condition('RouteReady')).toBe('False RouteUnsupported');
     expect(shop.condition('Ready')).toBe('False RouteUnsupported');
-    expect(shop.status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(shop.status).toMatchObject({ deploymentStatus: 'READY', activeRevision: { number: 1 } });
     expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
     shop.cluster.missingKinds.clear();
     await shop.converge();
@@ -118,22 +118,22 @@ describe('an HTTPRoute', () => {
     await shop.converge();
     const routes = shop.status.routes;
     expect(routes?.hosts).toEqual(['shop.example.com']);
-    shop.change({ ...wanting(undefined), generation: 2 });
+    shop.change({ ...wanting(undefined), recordGeneration: 2 });
     shop.cluster.missingKinds.add('HTTPRoute');
     await shop.reconcileOnce();
     expect(shop.status.routes).toEqual(routes);
     shop.cluster.missingKinds.clear();
     await shop.converge();
     expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
-    expect(shop.status.routes).toEqual({ generation: 2, hosts: [] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 2, hosts: [] });
   });
 
   test('reports routes with generation 0 if its kind was never found', async () => {
-    const shop = new World({ ...wanting('https://shop.example.com'), generation: 3 });
+    const shop = new World({ ...wanting('https://shop.example.com'), recordGeneration: 3 });
     shop.restart(routed('gateway'));
     shop.cluster.missingKinds.add('HTTPRoute');
     await shop.converge();
-    expect(shop.status.routes).toEqual({ generation: 0, hosts: [] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 0, hosts: [] });
   });
 
   test('replaces an Ingress without an interruption of the URL, and the reverse', async () => {
@@ -165,21 +165,21 @@ describe('an HTTPRoute', () => {
 describe('the hosts of all routes', () => {
   const hosts = (of: World) => of.status.routes?.hosts;
   const of = (world: World, url: string | undefined, generation: number) =>
-    world.change({ ...wanting(url), generation });
+    world.change({ ...wanting(url), recordGeneration: generation });
 
   test('are reported with the generation that the operator used', async () => {
     const shop = world('ingress');
     expect(shop.status.routes).toBeUndefined();
     await shop.converge();
-    expect(shop.status.routes).toEqual({ generation: 0, hosts: ['shop.example.com'] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 0, hosts: ['shop.example.com'] });
     of(shop, 'https://next.example.com', 2);
     await shop.reconcileOnce();
-    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 2, hosts: ['shop.example.com'] });
     await shop.converge();
-    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['next.example.com'] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 2, hosts: ['next.example.com'] });
     of(shop, undefined, 3);
     await shop.converge();
-    expect(shop.status.routes).toEqual({ generation: 3, hosts: [] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 3, hosts: [] });
   });
 
   test('include that of an Ingress with a finalizer until it is gone', async () => {
@@ -192,7 +192,7 @@ describe('the hosts of all routes', () => {
     of(shop, undefined, 2);
     await shop.converge();
     expect(shop.status.url).toBeUndefined();
-    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    expect(shop.status.routes).toEqual({ recordGeneration: 2, hosts: ['shop.example.com'] });
     shop.cluster.remove(INGRESS);
     await shop.converge();
     expect(hosts(shop)).toEqual([]);
@@ -224,7 +224,7 @@ describe('the hosts of all routes', () => {
     write(100);
     of(shop, undefined, 2);
     await shop.reconcileOnce();
-    expect(shop.status.routes?.generation).toBe(before?.generation);
+    expect(shop.status.routes?.recordGeneration).toBe(before?.recordGeneration);
     expect(hosts(shop)).toContain('shop.example.com');
   });
 });

@@ -1,0 +1,108 @@
+/** kstatus (Flux, kpt, cli-utils), Argo CD and kubectl wait: what they conclude from the status of a ManagedDeployment. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
+import { healthOf } from '../../../cluster/gitops-health.ts';
+import {
+  condition,
+  type OperatorWorld,
+  operatorWorld,
+  type RunningOperator,
+  startOperator,
+} from '../../harness/operator.ts';
+import { App, adminClient, appSpec } from '../../harness/rollouts.ts';
+import { statusCorpus } from '../../harness/status-corpus.ts';
+
+const settings = fileURLToPath(new URL('../../../../manifests/argocd/argocd-cm.yaml', import.meta.url));
+const { data } = parse(readFileSync(settings, 'utf8')) as { data: Record<string, string> };
+const script = data['resource.customizations.health.berth.dev_ManagedDeployment'] ?? '';
+
+test('kstatus and Argo CD compute the state of every status of the corpus', async () => {
+  const corpus = await statusCorpus();
+  const health = await healthOf(
+    corpus.map(({ object }) => object),
+    script,
+  );
+  const computed = corpus.map(({ name }, index) => [name, health[index]?.kstatus, health[index]?.argocd]);
+  expect(computed).toEqual(corpus.map(({ name, kstatus, argocd }) => [name, kstatus, argocd]));
+});
+
+test('at most one of Reconciling and Stalled is True in every status of the corpus', async () => {
+  for (const { name, object } of await statusCorpus()) {
+    const { conditions = [] } = (object as { status: { conditions?: { type: string; status: string }[] } })
+      .status;
+    const found = conditions.filter(({ type }) => type === 'Reconciling' || type === 'Stalled');
+    expect([name, found.length <= 1, found.every(({ status }) => status === 'True')]).toEqual([
+      name,
+      true,
+      true,
+    ]);
+  }
+});
+
+describe('in a cluster', () => {
+  const GOOD = 'registry.test/web:1';
+  const BAD = 'registry.test/web:fail-image-pull';
+  let world: OperatorWorld;
+  let operator: RunningOperator;
+  let client: KubeClient;
+  beforeAll(async () => {
+    world = await operatorWorld('waiting');
+    client = await adminClient();
+    operator = await startOperator({ ...world.settings, patience: { imagePullMs: 2_000 } });
+  });
+  afterAll(async () => {
+    await operator?.stop();
+    await client?.close();
+    await world?.end();
+  });
+  const wait = (name: string, condition: string, timeout = '90s') =>
+    world.kubectl('wait', `--for=${condition}`, `mdep/${name}`, `--timeout=${timeout}`);
+  const healthNow = async (name: string) => {
+    const object = await world.get('mdep', name);
+    const [health] = await healthOf([object ?? {}], script);
+    return [health?.kstatus, health?.argocd];
+  };
+
+  test('kubectl wait, kstatus and Argo CD follow a deployment from creation to failure and to deletion', async () => {
+    const shop = new App(client, world.namespace, 'shop');
+    await shop.apply(appSpec(1, GOOD));
+    await wait('shop', 'condition=Ready');
+    await wait('shop', 'jsonpath={.status.deploymentStatus}=READY');
+    expect(await healthNow('shop')).toEqual(['Current', 'Healthy']);
+
+    await shop.apply(appSpec(2, BAD));
+    await wait('shop', 'condition=Stalled');
+    expect(await healthNow('shop')).toEqual(['Failed', 'Degraded']);
+    const back = await shop.rolledBack();
+    expect([condition(back, 'Serving'), condition(back, 'Stalled')]).toEqual([
+      'True Available',
+      'True ImagePullFailed',
+    ]);
+    expect(await healthNow('shop')).toEqual(['Failed', 'Degraded']);
+    await expect(wait('shop', 'condition=Ready', '1s')).rejects.toThrow(/timed out/);
+
+    await shop.apply(appSpec(3, GOOD));
+    await wait('shop', 'condition=Ready');
+    await wait('shop', 'jsonpath={.status.activeRevision.number}=3');
+    expect(await healthNow('shop')).toEqual(['Current', 'Healthy']);
+
+    await shop.apply(appSpec(3, GOOD, { suspend: true }));
+    await wait('shop', 'jsonpath={.status.suspended}=true');
+    await wait('shop', 'condition=Ready');
+    expect(await healthNow('shop')).toEqual(['Current', 'Healthy']);
+    await world.kubectl('delete', 'mdep', 'shop', '--wait=false');
+    await world.kubectl('wait', '--for=delete', 'mdep/shop', '--timeout=90s');
+  });
+
+  test('a resource that no operator has observed is in progress, not current', async () => {
+    await operator.stop();
+    await world.apply('unseen', appSpec(1, GOOD));
+    expect((await world.get('mdep', 'unseen')) as object).toMatchObject({
+      status: { observedGeneration: -1 },
+    });
+    expect(await healthNow('unseen')).toEqual(['InProgress', 'Progressing']);
+  });
+});
