@@ -43,6 +43,7 @@ export function processHost(words: readonly string[]): Host {
     version,
     showsHelp: words.some((word) => HELP_WORDS.has(word)),
     allCommands: () => buildProgram(null, { ...host, showsHelp: false }),
+    variable: async (name) => (await import('../config/client-settings.ts')).namedVariable(name),
     clientSettings: async () => (await import('../config/client-settings.ts')).clientSettings(),
     exitCode: 0,
   };

@@ -21,6 +21,8 @@ export interface Host {
   /** The program with all commands, for completion. */
   readonly allCommands: () => Promise<Command>;
   readonly clientSettings: () => Promise<ClientSettings>;
+  /** The value of an environment variable that the user names. */
+  readonly variable: (name: string) => Promise<string | undefined>;
   /** Exit code of a command that ends without an error. */
   exitCode: number;
 }

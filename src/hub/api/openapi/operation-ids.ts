@@ -16,6 +16,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'PATCH /v2/deployments/{deployment_id}/secrets': 'changeDeploymentSecrets',
   'POST /v2/deployments/{deployment_id}/restore': 'restoreDeployment',
   'GET /v2/deployments/{deployment_id}/logs': 'getLogs',
+  'GET /v2/deployments/{deployment_id}/tag-values': 'listDeploymentTags',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',
   'POST /v2/deployments/{deployment_id}/push-token': 'createPushToken',
 

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { ReferenceViolation } from '../../store/core/errors.ts';
+import { findDeployment } from '../../store/deployments/deployments.ts';
 import {
   createTagKey,
   createTagValue,
   findTagKey,
+  listDeploymentTagValues,
   listTagKeys,
   listTagValues,
   setDeploymentTagValues,
@@ -149,7 +151,33 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 function assignment(app: FastifyInstance, deps: ApiDeps): void {
-  app.withTypeProvider<ZodTypeProvider>().put(
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.get(
+    '/v2/deployments/:deployment_id/tag-values',
+    {
+      config: { access: READ },
+      schema: {
+        tags: ['tags'],
+        summary: 'List the tag values of a deployment',
+        description: 'Returns all tag values of a deployment.',
+        params: deploymentParams,
+        querystring: noQuery,
+        response: { 200: deploymentTagsSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: id } = request.params;
+      const values = await deps.database.forTenant(tenantId).read(async (reader) => {
+        if ((await findDeployment(reader, tenantId, id)) === null) throw notFound('deployment');
+        return listDeploymentTagValues(reader, tenantId, id);
+      });
+      return { resources: values.map(showValue) };
+    },
+  );
+
+  routes.put(
     '/v2/deployments/:deployment_id/tag-values',
     {
       config: { access: WRITE },

@@ -46,7 +46,7 @@ export const deploymentTagsBodySchema = z
   .meta({ id: 'SetDeploymentTags', description: 'The complete list of tag values.' });
 export const deploymentTagsSchema = z
   .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
-  .meta({ id: 'DeploymentTags', description: 'The new tag values of the deployment.' });
+  .meta({ id: 'DeploymentTags', description: 'The tag values of a deployment.' });
 
 /** A tag key in a response. */
 export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });

@@ -230,6 +230,7 @@ describe('listing and tagging', () => {
         tag_value_ids: ids,
       });
       expect(answer.body.resources.map((each) => each.id)).toEqual(ids);
+      expect((await get<Page>(`/v2/deployments/${id}/tag-values`, own)).body).toEqual(answer.body);
     };
     await tag(made[0].id, [red, live]);
     await tag(made[1].id, [blue]);
