@@ -16,6 +16,7 @@ export interface CommandRow {
 
 /** Modules with several commands. */
 const deployments = () => import('./client/deployments/commands.ts');
+const applying = () => import('./client/apply/commands.ts');
 const contexts = () => import('./client/contexts/commands.ts');
 const roles = () => import('./admin/roles.ts');
 const maintenance = () => import('./admin/maintenance.ts');
@@ -27,6 +28,18 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'deploy',
     summary: 'deploy an image or a ref, and wait until it serves',
     load: async () => (await deployments()).buildDeploy,
+  },
+  {
+    group: 'Deployments',
+    name: 'apply',
+    summary: 'create or change deployments so that they equal files',
+    load: async () => (await applying()).buildApply,
+  },
+  {
+    group: 'Deployments',
+    name: 'diff',
+    summary: 'show what berth apply would change, field by field',
+    load: async () => (await applying()).buildDiff,
   },
   {
     group: 'Deployments',
@@ -49,7 +62,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     group: 'Deployments',
     name: 'events',
-    summary: 'list what happened to a deployment, or in the tenant',
+    summary: 'list or follow what happens to a deployment, or in the tenant',
     load: async () => (await import('./client/events/commands.ts')).buildEvents,
   },
   {
@@ -73,8 +86,8 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     group: 'Deployments',
     name: 'secrets',
-    summary: 'list the names of the secrets of a deployment',
-    load: async () => (await deployments()).buildSecrets,
+    summary: 'list, set and unset secrets of a deployment',
+    load: async () => (await import('./client/secrets/commands.ts')).buildSecrets,
   },
   {
     group: 'Resources of the API',

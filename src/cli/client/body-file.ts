@@ -1,40 +1,49 @@
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import type { Document } from 'yaml';
 import { UsageError } from '../command/usage-error.ts';
 
 /** Request bodies from files. */
 
-async function standardInput(): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of process.stdin) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString('utf8');
+/**
+ * The text of a file. `-`: standard input.
+ * @throws UsageError when the file cannot be read
+ */
+export async function readText(file: string): Promise<string> {
+  const reading = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
+  return reading.catch((error: Error) => {
+    throw new UsageError(`failed to read ${file}: ${error.message}`);
+  });
 }
 
-/** Rejects aliases, because a few of them can expand to more than fits into memory. */
-function plain(document: Document, file: string): unknown {
+/**
+ * The value of a parsed document. Aliases are rejected, because a few of them can expand to more than fits into memory.
+ * @returns the value, or why the document has none. The reason does not quote the document, which may contain secrets
+ */
+export function valueOf(document: Document): { value: unknown } | { reason: string } {
+  const [error] = document.errors;
+  if (error !== undefined) return { reason: `neither JSON nor YAML (${error.code})` };
   try {
-    return document.toJS({ maxAliasCount: 0 });
+    return { value: document.toJS({ maxAliasCount: 0 }) };
   } catch {
-    throw new UsageError(`failed to read ${file}: aliases (*name) are not supported; write out the value`);
+    return { reason: 'aliases (*name) are not supported; write out the value' };
   }
 }
+
+/** Whether a value is an object of JSON. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Reads an object from a JSON or YAML file. `-`: standard input. The file may contain secrets, so no message quotes it.
  * @throws UsageError when the file cannot be read
  */
 export async function readBody(file: string): Promise<Record<string, unknown>> {
-  const text = await (file === '-' ? standardInput() : readFile(file, 'utf8')).catch((error: Error) => {
-    throw new UsageError(`failed to read ${file}: ${error.message}`);
-  });
+  const content = await readText(file);
   const { parseDocument } = await import('yaml');
   // Every JSON text is valid YAML.
-  const document = parseDocument(text, { prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw new UsageError(`failed to read ${file}: neither JSON nor YAML (${error.code})`);
-  const value = plain(document, file);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`failed to read ${file}: it does not contain an object`);
-  return value as Record<string, unknown>;
+  const read = valueOf(parseDocument(content, { prettyErrors: false }));
+  if ('reason' in read) throw new UsageError(`failed to read ${file}: ${read.reason}`);
+  if (!isObject(read.value)) throw new UsageError(`failed to read ${file}: it does not contain an object`);
+  return read.value;
 }

@@ -12,6 +12,13 @@ function nextStepOf(status: number | null): string | null {
   return NEXT_STEPS.get(status) ?? null;
 }
 
+/** A reason for which the API rejected a request. */
+export interface Reason {
+  /** Such as `body.source_config.repo_url`. null: the whole request. */
+  readonly field: string | null;
+  readonly message: string;
+}
+
 /**
  * The API rejected the call, failed or could not be reached. The message gives the field and the cause, line by line.
  */
@@ -20,8 +27,16 @@ export class ApiProblem extends Error {
   readonly status: number | null;
   /** The next step for the user. null: the message says enough. */
   readonly next: string | null;
-  constructor(status: number | null, message: string, next: string | null = nextStepOf(status)) {
+  /** The reasons of a rejected request, each with its field if it has one. */
+  readonly reasons: readonly Reason[];
+  constructor(
+    status: number | null,
+    message: string,
+    next: string | null = nextStepOf(status),
+    reasons: readonly Reason[] = [{ field: null, message }],
+  ) {
     super(message);
+    this.reasons = reasons;
     this.next = next;
     this.name = 'ApiProblem';
     this.status = status;
@@ -48,17 +63,24 @@ function place(loc: readonly (string | number)[]): string {
   );
 }
 
-function reasons(body: unknown): string[] {
-  if (isFieldErrors(body)) return body.detail.map(({ loc, msg }) => `${place(loc)}: ${msg}`);
+function reasonsOf(body: unknown): Reason[] {
+  if (isFieldErrors(body)) return body.detail.map(({ loc, msg }) => ({ field: place(loc), message: msg }));
   const detail = (body as { detail?: unknown } | null)?.detail;
-  return [typeof detail === 'string' ? detail : 'The response contains no details.'];
+  const message = typeof detail === 'string' ? detail : 'The response contains no details.';
+  return [{ field: null, message }];
 }
+
+/** A reason as text. */
+export const reasonText = ({ field, message }: Reason): string =>
+  field === null ? message : `${field}: ${message}`;
 
 /** The problem of a response with a status of 400 or above. */
 export function problemOf(status: number, body: unknown, requestId: string | null): ApiProblem {
   const id = requestId === null ? '' : ` (request ${requestId})`;
-  const lines = reasons(body);
-  const [only] = lines;
-  if (lines.length === 1 && !isFieldErrors(body)) return new ApiProblem(status, `${status}: ${only}${id}`);
-  return new ApiProblem(status, [`${status}: rejected${id}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+  const reasons = reasonsOf(body);
+  const lines = reasons.map((reason) => `  ${reasonText(reason)}`);
+  const message = isFieldErrors(body)
+    ? [`${status}: rejected${id}`, ...lines].join('\n')
+    : `${status}: ${reasons.map(reasonText).join()}${id}`;
+  return new ApiProblem(status, message, nextStepOf(status), reasons);
 }

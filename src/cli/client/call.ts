@@ -4,7 +4,7 @@ import type { Host } from '../command/host.ts';
 import { FORMATS, type Format, outputOption } from '../command/output.ts';
 import { ApiProblem, isPassing } from './call-problem.ts';
 import type { CallOptions, Context } from './context.ts';
-import { type End, EXIT, Interrupted } from './exit-codes.ts';
+import { EXIT, type Exit, Interrupted } from './exit-codes.ts';
 
 /** Commands that call the API. Their modules are loaded when they run. */
 
@@ -50,7 +50,7 @@ function exitCodeOf(error: unknown, stopped: AbortSignal): number {
 /** Runs a part of a command that may be interrupted or rejected, and sets the exit code. */
 export async function guarded(
   host: Host,
-  run: (stopped: AbortSignal) => Promise<End | undefined>,
+  run: (stopped: AbortSignal) => Promise<Exit | undefined>,
 ): Promise<void> {
   const { signal, end } = interruption();
   try {
@@ -69,7 +69,7 @@ export async function guarded(
  */
 export function calling<Args extends readonly unknown[]>(
   host: Host,
-  run: (context: Context, ...args: Args) => Promise<End | undefined>,
+  run: (context: Context, ...args: Args) => Promise<Exit | undefined>,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
     // The last value is the command itself.

@@ -20,10 +20,25 @@ async function byId(client: Client, id: string, mask: boolean): Promise<Deployme
   }
 }
 
-async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
+async function holdersOf(client: Client, name: string, mask: boolean): Promise<Deployment[]> {
   const query = { name, mask_secrets: mask, limit: PAGE };
-  const { resources } = await client.GET('/v2/deployments', { params: { query } });
-  const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
+  return (await client.GET('/v2/deployments', { params: { query } })).resources;
+}
+
+const isLive = ({ status }: Deployment) => status !== 'AWAITING_DELETE';
+
+/**
+ * The deployment that has a name and is not being deleted. null: a new deployment can have the name.
+ * @throws ApiProblem
+ */
+export async function liveByName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
+  const live = (await holdersOf(client, name, mask)).filter(isLive);
+  return live.find((deployment) => deployment.name === name) ?? live[0] ?? null;
+}
+
+async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
+  const resources = await holdersOf(client, name, mask);
+  const live = resources.filter(isLive);
   const found = live.length > 0 ? live : resources;
   const same = found.find((deployment) => deployment.name === name);
   // Stored names that differ only in their Unicode normalization may be equal to the API.

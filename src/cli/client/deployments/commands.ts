@@ -157,11 +157,3 @@ export function buildRestore(made: Command, host: Host): void {
     ),
   );
 }
-
-export function buildSecrets(made: Command, host: Host): void {
-  made.addCommand(
-    apiCommand('list', 'list the names of the secrets, without values')
-      .argument(...DEPLOYMENT)
-      .action(calling(host, async (context, name: string) => (await read()).secretNames(context, name))),
-  );
-}

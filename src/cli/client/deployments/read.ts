@@ -5,7 +5,7 @@ import { type Context, isMasked, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { allOf } from '../paging.ts';
-import { cell, fields, quoted, table } from '../table.ts';
+import { fields, quoted } from '../table.ts';
 import { alwaysSeconds, settle } from '../wait.ts';
 import { showDeployment, showDeployments } from './views.ts';
 
@@ -62,24 +62,6 @@ export async function pushToken(context: Context, name: string): Promise<undefin
       ['Log in', `docker login --username ${made.username} --password-stdin ${made.registry_url}`],
     ]);
   await show(context, made, { table: view });
-}
-
-/** Prints names only: no format contains a value. */
-export async function secretNames(context: Context, name: string): Promise<undefined> {
-  const { secrets } = await lookUpDeployment(context.client, name, true);
-  const names = secrets.map((secret) => secret.name).sort();
-  await show(
-    context,
-    names.map((secret) => ({ name: secret })),
-    {
-      table: () =>
-        table(
-          ['NAME'],
-          names.map((secret) => [cell(secret)]),
-        ),
-      names: () => names,
-    },
-  );
 }
 
 /** The URL of a deployment. @throws ApiProblem when it has none */

@@ -6,29 +6,34 @@ import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
 import { timeOf } from '../time-option.ts';
 
-type Event = Answer<'get', '/v2/events'>['resources'][number];
+export type Event = Answer<'get', '/v2/events'>['resources'][number];
 
 export interface EventOptions {
   readonly reason?: string;
   readonly since?: string;
   readonly until?: string;
   readonly limit: number;
+  readonly follow: boolean;
 }
 
 /** The filters of the list. */
-const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
+export const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
   ...(reason === undefined ? {} : { reason }),
   ...(since === undefined ? {} : { since: timeOf('--since', since, now) }),
   ...(until === undefined ? {} : { until: timeOf('--until', until, now) }),
 });
 
-function row({ at, reason, message, actor, deployment_id: deployment }: Event, ofOne: boolean): string[] {
+/** The cells of an event. Events of one deployment do not name it. */
+export function row(
+  { at, reason, message, actor, deployment_id: deployment }: Event,
+  ofOne: boolean,
+): string[] {
   const by = cell(actor.name ?? actor.kind);
   return [at, reason, ...(ofOne ? [] : [cell(deployment)]), by, cell(message)];
 }
 
 /** The id of a deployment. The history remains when a deployment is gone, so its id is enough. */
-async function idOf(client: Client, word: string): Promise<string> {
+export async function idOf(client: Client, word: string): Promise<string> {
   try {
     return (await lookUpDeployment(client, word, true)).id;
   } catch (error) {

@@ -39,21 +39,21 @@ function mayPass(error: unknown, context: Context): boolean {
 
 /**
  * The lines of one response.
- * @returns why the log ends. null: the next request continues the log
+ * @returns why the log ends; `again`: the next request continues the log; `cut off`: the response has no end
  * @throws ApiProblem when the response ended with a failure
  */
 async function* linesOf(
   answer: AsyncIterable<unknown>,
   onLine: () => void,
-): AsyncGenerator<unknown, string | null> {
+): AsyncGenerator<unknown, { readonly over: string } | 'again' | 'cut off'> {
   for await (const line of answer) {
     const end = endOf(line);
     if (end === 'broken') throw new ApiProblem(503, messageOf(line));
-    if (end !== undefined) return end === 'over' ? messageOf(line) : null;
+    if (end !== undefined) return end === 'over' ? { over: messageOf(line) } : 'again';
     onLine();
     yield line;
   }
-  return null;
+  return 'cut off';
 }
 
 /**
@@ -68,10 +68,12 @@ export async function* followed(
   for (let tries = 1; !context.stopped.aborted; tries += 1) {
     const before = read;
     try {
-      const over = yield* linesOf(ask(read), () => {
+      const end = yield* linesOf(ask(read), () => {
         read += 1;
       });
-      if (over !== null) return context.note(over);
+      if (typeof end === 'object') return context.note(end.over);
+      // The server has ended a quiet stream in order.
+      if (end === 'again') tries = 0;
     } catch (error) {
       if (!mayPass(error, context) || tries >= MAX_TRIES) throw error;
     }

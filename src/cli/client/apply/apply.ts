@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { UsageError } from '../../command/usage-error.ts';
+import type { Deployment, FieldChange } from '../api.gen.ts';
+import { ApiProblem } from '../call-problem.ts';
+import { type Context, show } from '../context.ts';
+import type { End, Exit } from '../exit-codes.ts';
+import { cell, table } from '../table.ts';
+import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
+import { tagChanges } from './changes.ts';
+import { reportConflict } from './conflict.ts';
+import { printProblems, readWanted, type Wanted } from './files.ts';
+import { allChanges, isChanged, type Planned, plan, rejected } from './plan.ts';
+import { candidates, confirmPrune, prune } from './prune.ts';
+import { isSelected, type Selector, selectorOf } from './selection.ts';
+import { createTagBook, type TagBook } from './tag-book.ts';
+
+/** `berth apply`. */
+
+export interface ApplyOptions extends WaitOptions {
+  readonly file: string;
+  readonly selector?: readonly string[];
+  readonly prune: boolean;
+  readonly yes: boolean;
+  readonly dryRun: boolean;
+}
+
+/** What happened to a deployment, or would happen. */
+export interface Result {
+  readonly name: string;
+  /** null: the deployment does not exist. */
+  readonly id: string | null;
+  readonly result:
+    | 'created'
+    | 'changed'
+    | 'unchanged'
+    | 'deleted'
+    | 'failed'
+    | 'unknown'
+    | 'would be created'
+    | 'would be changed'
+    | 'would be deleted';
+  readonly changes: readonly FieldChange[];
+}
+
+/** @throws UsageError for options that exclude or need each other */
+function checkOptions({ prune: prunes, yes, dryRun, wait }: ApplyOptions, selector: Selector): void {
+  if (prunes && selector.size === 0)
+    throw new UsageError('--prune needs -l KEY=VALUE, because it deletes only deployments with this tag');
+  if (yes && !prunes) throw new UsageError('--yes needs --prune, because nothing else is deleted');
+  if (dryRun && wait) throw new UsageError('--dry-run changes nothing, so it cannot be combined with --wait');
+}
+
+/**
+ * The documents that -l selects.
+ * @throws UsageError when there is none, so that --prune with a wrong tag deletes nothing
+ */
+export function selected(context: Context, documents: readonly Wanted[], selector: Selector): Wanted[] {
+  const found = documents.filter((each) => isSelected(each, selector));
+  if (found.length === 0) throw new UsageError('no document has the tags of -l');
+  for (const each of documents)
+    if (!found.includes(each)) context.note(`skipped ${cell(each.name)}: it does not have the tags of -l`);
+  return found;
+}
+
+/** Creates or changes the deployment, if a field differs. Returns its id. @throws ApiProblem 412 */
+async function write(context: Context, { wanted, before, changes }: Planned): Promise<string> {
+  if (before !== null && changes.length === 0) return before.id;
+  const made = await context.client.PUT('/v2/deployments/by-name/{name}', {
+    params: {
+      path: { name: wanted.name },
+      query: { mask_secrets: true },
+      header: {
+        // A request whose response was lost is repeated. With its key, it is not a conflict with itself.
+        'Idempotency-Key': randomUUID(),
+        ...(before === null ? { 'If-None-Match': '*' } : { 'If-Match': `"${before.generation}"` }),
+      },
+    },
+    body: wanted.body,
+  });
+  // Only a change has effects.
+  for (const effect of 'effects' in made ? (made.effects ?? []) : []) context.note(cell(effect));
+  return made.id;
+}
+
+/** Whether another client changed the tags after they were read. They have no generation to compare. */
+const haveTagsChanged = async (book: TagBook, { before, tagsBefore }: Planned): Promise<boolean> =>
+  before !== null && tagChanges(tagsBefore, await book.tagsOf(before.id)).length > 0;
+
+/** Applies a document. Returns the id of the deployment. null: another client changed the deployment. */
+async function applyDocument(context: Context, book: TagBook, planned: Planned): Promise<string | null> {
+  const { tags } = planned.wanted;
+  if (tags === null || planned.tagChanges.length === 0) return write(context, planned);
+  const ids = await book.ensure(tags);
+  if (await haveTagsChanged(book, planned)) return null;
+  const id = await write(context, planned);
+  await context.client.PUT('/v2/deployments/{deployment_id}/tag-values', {
+    params: { path: { deployment_id: id } },
+    body: { tag_value_ids: ids },
+  });
+  return id;
+}
+
+const isConflict = (error: unknown) => error instanceof ApiProblem && error.status === 412;
+
+async function resultOf(context: Context, book: TagBook, planned: Planned): Promise<Result> {
+  const { wanted, before } = planned;
+  const known = { name: wanted.name, id: before?.id ?? null, changes: allChanges(planned) };
+  if (!isChanged(planned)) return { ...known, result: 'unchanged' };
+  try {
+    const id = await applyDocument(context, book, planned);
+    if (id !== null) return { ...known, id, result: before === null ? 'created' : 'changed' };
+    await reportConflict(context, planned);
+  } catch (error) {
+    if (isConflict(error)) await reportConflict(context, planned);
+    else printProblems(context, rejected(wanted, error));
+  }
+  return { ...known, result: 'failed' };
+}
+
+/** Applies the documents one after the other. After a lost response, the result of a document is not known. */
+async function applyAll(context: Context, { book, planned }: Work, results: Result[]): Promise<void> {
+  for (const each of planned) {
+    try {
+      results.push(await resultOf(context, book, each));
+    } catch (error) {
+      results.push({ ...planResult(each), result: 'unknown' });
+      throw error;
+    }
+  }
+}
+
+function planResult(planned: Planned): Result {
+  const { wanted, before } = planned;
+  const change = before === null ? 'would be created' : 'would be changed';
+  return {
+    name: wanted.name,
+    id: before?.id ?? null,
+    result: isChanged(planned) ? change : 'unchanged',
+    changes: allChanges(planned),
+  };
+}
+
+const deletion = ({ name, id }: Deployment, result: Result['result']): Result => ({
+  name,
+  id,
+  result,
+  changes: [],
+});
+
+function row({ name, result, changes }: Result): string[] {
+  const fields = result.endsWith('created') ? '' : changes.map(({ field }) => field).join(', ');
+  return [cell(name), result, cell(fields)];
+}
+
+async function showResults(context: Context, results: readonly Result[]): Promise<void> {
+  if (results.length === 0) return;
+  await show(context, results, {
+    table: () => table(['NAME', 'RESULT', 'CHANGES'], results.map(row)),
+    names: () => results.map(({ name }) => name),
+  });
+  if (results.every(({ result }) => result === 'unchanged'))
+    context.note('nothing to change: the deployments already equal the files');
+}
+
+const SEVERITY: readonly End[] = ['reached', 'unknown', 'failed'];
+const worse = (one: End, other: End): End => (SEVERITY.indexOf(one) > SEVERITY.indexOf(other) ? one : other);
+
+/** Waits for the deployments one after the other, until a common deadline. */
+async function waitForAll(context: Context, results: readonly Result[], seconds: number): Promise<End> {
+  const deadline = performance.now() + seconds * 1000;
+  let end: End = 'reached';
+  for (const { id, name, result } of results) {
+    if (id === null || result === 'failed' || context.stopped.aborted) continue;
+    const left = Math.max((deadline - performance.now()) / 1000, 1);
+    end = worse(end, await settle(context, { id, name }, left));
+  }
+  return end;
+}
+
+const hasFailed = (results: readonly Result[]) => results.some(({ result }) => result === 'failed');
+
+/** What is applied, in this order: the documents, then the deletions. */
+interface Work {
+  readonly book: TagBook;
+  readonly planned: readonly Planned[];
+  readonly doomed: readonly Deployment[];
+  /** The deployments that can still be deleted. */
+  readonly remaining: () => Promise<readonly Deployment[]>;
+  /** null: the command does not wait. */
+  readonly seconds: number | null;
+}
+
+async function carriedOut(context: Context, work: Work, results: Result[]): Promise<End> {
+  await applyAll(context, work, results);
+  const applied = [...results];
+  if (work.doomed.length > 0 && hasFailed(results))
+    context.note('nothing was deleted, because of the failure');
+  else if (work.doomed.length > 0)
+    await prune(context, work.doomed, await work.remaining(), (each, isDeleted) =>
+      results.push(deletion(each, isDeleted ? 'deleted' : 'failed')),
+    );
+  const end = work.seconds === null ? 'reached' : await waitForAll(context, applied, work.seconds);
+  return hasFailed(results) ? 'failed' : end;
+}
+
+/**
+ * Runs the command. Nothing is changed unless every document is valid and the deletions are confirmed.
+ * @param variable reads an environment variable
+ * @throws UsageError, ApiProblem, Interrupted
+ */
+export async function apply(
+  context: Context,
+  options: ApplyOptions,
+  variable: (name: string) => Promise<string | undefined>,
+): Promise<Exit> {
+  const seconds = waitSeconds(options);
+  const selector = selectorOf(options.selector ?? []);
+  checkOptions(options, selector);
+  const documents = await readWanted(context, options.file, variable);
+  if (documents === null) return 'usage';
+  const book = createTagBook(context.client);
+  const planned = await plan(context, selected(context, documents, selector), book);
+  if (planned === null) return 'usage';
+  const remaining = () => candidates(context, book, selector, documents);
+  const doomed = options.prune ? await remaining() : [];
+  await confirmPrune(context, doomed, options);
+  if (options.dryRun) {
+    const deletions = doomed.map((each) => deletion(each, 'would be deleted'));
+    await showResults(context, [...planned.map(planResult), ...deletions]);
+    return 'reached';
+  }
+  const results: Result[] = [];
+  try {
+    return await carriedOut(context, { book, planned, doomed, remaining, seconds }, results);
+  } finally {
+    // Also after a failure, so that the user knows what was applied.
+    await showResults(context, results);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Deployment, FieldChange } from '../api.gen.ts';
+import { cell } from '../table.ts';
+import type { Tags } from './documents.ts';
+
+/** Differences between a document and a deployment, field by field. Pure. */
+
+const MASK = '**********';
+
+const sorted = (values: readonly string[] | undefined): string[] => [...(values ?? [])].sort();
+/** One value as a string, several as a list. */
+const shown = (values: readonly string[]): unknown => (values.length > 1 ? values : (values[0] ?? null));
+
+/** The changed tags. A tag is a field, such as `tags.team`. */
+export function tagChanges(before: Tags, after: Tags): FieldChange[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return keys.flatMap((key) => {
+    const [old, wanted] = [sorted(before.get(key)), sorted(after.get(key))];
+    if (old.join('\n') === wanted.join('\n')) return [];
+    return [{ field: `tags.${key}`, before: shown(old), after: shown(wanted) }];
+  });
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The parts of a deployment whose members are fields of their own. All other objects are one field. */
+const PARTS: ReadonlySet<string> = new Set(['source_config', 'source_config.resource_spec']);
+
+function differences(path: string, before: unknown, after: unknown): FieldChange[] {
+  if (PARTS.has(path) && (isMap(before) || isMap(after))) return members(path, before, after);
+  const isSame = JSON.stringify(before ?? null) === JSON.stringify(after ?? null);
+  return isSame ? [] : [{ field: path, before: before ?? null, after: after ?? null }];
+}
+
+function members(path: string, before: unknown, after: unknown): FieldChange[] {
+  const [old, now] = [isMap(before) ? before : {}, isMap(after) ? after : {}];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return names.flatMap((name) => differences(`${path}.${name}`, old[name], now[name]));
+}
+
+function secretChanges(before: Deployment, after: Deployment): FieldChange[] {
+  const [old, now] = [before, after].map(({ secrets }) => new Set(secrets.map(({ name }) => name)));
+  const state = (names: ReadonlySet<string> | undefined, name: string) => (names?.has(name) ? MASK : null);
+  const names = [...new Set([...(old ?? []), ...(now ?? [])])];
+  return names.flatMap((name) => {
+    const change = { field: `secrets.${name}`, before: state(old, name), after: state(now, name) };
+    return change.before === change.after ? [] : [change];
+  });
+}
+
+/** What changed between two reads of a deployment. Masked values of secrets cannot be compared. */
+export function readChanges(before: Deployment, after: Deployment): FieldChange[] {
+  return [
+    ...members('source_config', before.source_config, after.source_config),
+    ...members('source_revision_config', before.source_revision_config, after.source_revision_config),
+    ...secretChanges(before, after),
+  ];
+}
+
+/** A value of a change. */
+const text = (value: unknown): string => (value === null ? 'not set' : cell(JSON.stringify(value)));
+
+/** A change as one line. */
+export function changeLine({ field, before, after }: FieldChange): string {
+  const isHidden = before === MASK && after === MASK;
+  return isHidden ? `${cell(field)}: the value differs` : `${cell(field)}: ${text(before)} → ${text(after)}`;
+}
