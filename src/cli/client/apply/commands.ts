@@ -9,7 +9,8 @@ import type { DiffOptions } from './diff.ts';
 
 /** `berth apply` and `berth diff`. */
 
-const FILES = `A file contains YAML or JSON documents, each with the fields of a deployment: name, source, source_config,
+/** The example is read by test/unit/cli/client/apply/documents.test.ts. */
+export const FILES = `A file contains YAML or JSON documents, each with the fields of a deployment: name, source, source_config,
 source_revision_config, secrets and tags. Of a folder, the files *.yaml, *.yml and *.json are read in the order of their
 names. All documents are checked before anything is changed.
 
@@ -68,9 +69,7 @@ ${EXIT_HELP} With 2, nothing was changed.`,
 export function buildDiff(made: Command, host: Host): void {
   describe(
     made,
-    `${FILES}
-
-Values of secrets are masked. Nothing is changed.
+    `The files are those of berth apply. Values of secrets are masked. Nothing is changed.
 
 Exit codes: 0 no difference; 1 a difference; 2 wrong usage, or the API rejected a document or the request; 3 unknown,
 because the API was not reachable or too busy; 130 interrupted.`,

@@ -1,0 +1,382 @@
+/** `berth apply`, `diff`, `secrets` and `events --follow`, as a user calls them, against a running API without a cluster. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ALL_SCOPES, type ApiFixture, type Deployment, startApi } from '../harness/api.ts';
+import { main, type Run, runProgram } from './cli.ts';
+
+let api: ApiFixture;
+let url: string;
+beforeAll(async () => {
+  api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
+  url = await api.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(() => api?.stop());
+
+/** Each test has a tenant and a folder of its own. */
+let client: Awaited<ReturnType<ApiFixture['tenant']>>;
+let folder: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  client = await api.tenant();
+  const { key } = await api.client(client.tenantId, ALL_SCOPES);
+  folder = mkdtempSync(join(tmpdir(), 'berth-apply-'));
+  env = { HOME: folder, BERTH_URL: url, BERTH_API_KEY: key };
+  const made = folder;
+  return () => rmSync(made, { recursive: true, force: true });
+});
+
+const cli = (words: readonly string[], more: Record<string, string> = {}, input = ''): Promise<Run> =>
+  runProgram(words, { input, env: { ...env, ...more } });
+
+/** Runs a command that must end with an exit code. */
+async function run(code: number, words: readonly string[], more: Record<string, string> = {}, input = '') {
+  const ended = await cli(words, more, input);
+  expect(ended, `${words.join(' ')}: ${ended.out}${ended.err}`).toMatchObject({ code });
+  return ended;
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const document = (name: string, more = '', image = '1.0.0') => `name: ${name}
+source: external_image
+source_config: {resource_spec: {cpu: 0.5}}
+source_revision_config: {image_uri: "registry.example/shop/web:${image}"}
+${more}`;
+
+async function deployments(): Promise<Deployment[]> {
+  return (await client.call<{ resources: Deployment[] }>('GET', '/v2/deployments')).body.resources;
+}
+async function one(name: string): Promise<Deployment> {
+  const found = (await deployments()).find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no deployment ${name}`);
+  return found;
+}
+const eventsOf = async ({ id }: Deployment) =>
+  (await client.call<{ resources: unknown[] }>('GET', `/v2/deployments/${id}/events`)).body.resources.length;
+
+/** A server that forwards requests to the API. `before` runs before a request is forwarded, and can end it. */
+async function proxy(
+  before: (sent: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean,
+): Promise<string> {
+  const server = createServer(async (sent, response) => {
+    if (await before(sent, response)) return;
+    const { method, headers } = sent;
+    const forwarded = request(new URL(sent.url ?? '/', url), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    response.on('close', () => forwarded.destroy());
+    forwarded.on('error', () => response.destroy());
+    sent.pipe(forwarded);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('apply creates deployments, changes nothing the second time, and then changes only what differs', async () => {
+  const path = file('shop.yaml', `${document('shop', 'tags: {team: payments}')}---\n${document('web')}`);
+  expect((await run(1, ['diff', '-f', path])).out).toMatch(
+    /^shop: does not exist\n {2}name: not set → "shop"\n[^]* {2}tags\.team: not set → "payments"\nweb: does not exist$/m,
+  );
+  const planned = await run(0, ['apply', '-f', path, '--dry-run']);
+  expect(planned.out).toMatch(/^shop +would be created +–$/m);
+  expect(await deployments()).toEqual([]);
+
+  const first = await run(0, ['apply', '-f', path]);
+  expect(first.out).toMatch(/^NAME +RESULT +CHANGES\nshop +created +–\nweb +created +–$/m);
+  const before = await one('shop');
+  const events = await eventsOf(before);
+  const again = await run(0, ['apply', '-f', path]);
+  expect(again.out).toMatch(/^shop +unchanged +–\nweb +unchanged +–$/m);
+  expect(again.err).toBe('nothing to change: the deployments already equal the files\n');
+  expect(await one('shop')).toEqual(before);
+  expect(await eventsOf(before)).toBe(events);
+  expect((await run(0, ['diff', '-f', path])).out).toBe('shop: no difference\nweb: no difference\n');
+  expect((await run(0, ['diff', '-f', path, '-o', 'name'])).out).toBe('');
+
+  file('shop.yaml', `${document('shop', 'tags: {team: search}', '1.1.0')}---\n${document('web')}`);
+  const differs = await run(1, ['diff', '-f', path]);
+  expect(differs.out).toBe(`shop: 2 fields differ
+  source_revision_config.image_uri: "registry.example/shop/web:1.0.0" → "registry.example/shop/web:1.1.0"
+  tags.team: "payments" → "search"
+web: no difference
+`);
+  const changed = JSON.parse((await run(0, ['apply', '-f', path, '-o', 'json'])).out) as unknown[];
+  expect(changed).toMatchObject([
+    {
+      name: 'shop',
+      id: before.id,
+      result: 'changed',
+      changes: [{ field: 'source_revision_config.image_uri' }, { field: 'tags.team' }],
+    },
+    { name: 'web', result: 'unchanged', changes: [] },
+  ]);
+  expect((await one('shop')).image_version).toBe('1.1.0');
+  await run(0, ['diff', '-f', path]);
+}, 120_000);
+
+test('apply reads a folder in the order of the names, and standard input', async () => {
+  const path = join(folder, 'all');
+  mkdirSync(path);
+  file('all/2.yml', document('second'));
+  file('all/1.yaml', document('first'));
+  file(
+    'all/3.json',
+    JSON.stringify({ name: 'third', source: 'external_image', source_config: {}, source_revision_config: { image_uri: 'registry.example/a:1' } }),
+  );
+  file('all/notes.txt', 'not a document');
+  const applied = await run(0, ['apply', '-f', path, '-o', 'name']);
+  expect(applied.out).toBe('first\nsecond\nthird\n');
+  expect((await run(0, ['apply', '-f', '-'], {}, document('first'))).out).toMatch(/^first +unchanged/m);
+  mkdirSync(join(folder, 'empty'));
+  expect((await run(2, ['apply', '-f', join(folder, 'empty')])).err).toContain('contains no files *.yaml');
+  expect((await run(2, ['diff', '-f', join(folder, 'missing')])).err).toMatch(/^berth: failed to read .+; see berth diff --help$/m);
+});
+
+test('apply and diff report invalid documents with file, number and field before they change anything', async () => {
+  const path = file('all.yaml', `${document('good')}---\n${document('bad', 'replicas: 2')}`);
+  for (const command of ['apply', 'diff'])
+    expect((await run(2, [command, '-f', path])).err).toContain(
+      `berth: ${path}: document 2 (bad): replicas: is not a known field`,
+    );
+  // Only the API knows these rules.
+  file('all.yaml', `${document('good')}---\n${document('bad').replace('0.5', '-1')}`);
+  for (const command of ['apply', 'diff'])
+    expect((await run(2, [command, '-f', path])).err).toContain(
+      `berth: ${path}: document 2 (bad): source_config.resource_spec.cpu: `,
+    );
+  expect(await deployments()).toEqual([]);
+  const offline = { BERTH_URL: 'http://127.0.0.1:1' };
+  await run(3, ['diff', '-f', file('good.yaml', document('good'))], offline);
+  expect((await run(2, ['diff', '-f', join(folder, 'good.yaml')], { BERTH_API_KEY: 'wrong' })).err).toContain('401');
+});
+
+test('secrets come from the environment and from files, are masked, and are kept when they are absent', async () => {
+  const path = file(
+    'shop.yaml',
+    document('shop', 'secrets:\n- {name: A, value_from: {env: SHOP_A}}\n- {name: B, value_from: {file: b.txt}}\n'),
+  );
+  file('b.txt', 'canary-b\n');
+  expect((await run(2, ['apply', '-f', path])).err).toContain(
+    `document 1 (shop): secrets[0].value_from: the variable SHOP_A is not set`,
+  );
+  const ended = [
+    await run(0, ['apply', '-f', path], { SHOP_A: 'canary-a' }),
+    await run(0, ['apply', '-f', path, '-o', 'json'], { SHOP_A: 'canary-a' }),
+    await run(1, ['diff', '-f', path], { SHOP_A: 'canary-a2' }),
+    await run(1, ['diff', '-f', path, '-o', 'yaml'], { SHOP_A: 'canary-a2' }),
+  ];
+  for (const { out, err } of ended) expect(out + err).not.toContain('canary');
+  expect(ended[2]?.out).toBe('shop: 1 field differs\n  secrets.A: the value differs\n');
+  const stored = [
+    { name: 'A', value: 'canary-a' },
+    { name: 'B', value: 'canary-b' },
+  ];
+  expect((await one('shop')).secrets).toEqual(stored);
+  file('shop.yaml', document('shop', '', '2.0.0'));
+  expect((await run(0, ['apply', '-f', path])).out).toMatch(/^shop +changed +source_revision_config\.image_uri$/m);
+  expect((await one('shop')).secrets).toEqual(stored);
+});
+
+test('apply keeps a concurrent change, and reports who changed what', async () => {
+  const path = file('shop.yaml', document('shop'));
+  await run(0, ['apply', '-f', path]);
+  const { id } = await one('shop');
+  file('shop.yaml', document('shop', '', '2.0.0'));
+  const through = await proxy(async ({ method, url: target = '' }) => {
+    if (method === 'PUT' && !target.includes('dry_run=true'))
+      await client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { cpu: 1 } } });
+    return false;
+  });
+  const ended = await run(1, ['apply', '-f', path], { BERTH_URL: through });
+  expect(ended.out).toMatch(/^shop +failed/m);
+  expect(ended.err).toContain('berth: shop was not changed, because another client changed it meanwhile:\n');
+  expect(ended.err).toMatch(/^ {2}\S+ Patched by \S.*: Changed: source_config\.resource_spec\.cpu/m);
+  expect(ended.err).toContain('  source_config.resource_spec.cpu: 0.5 → 1\n');
+  expect(await one('shop')).toMatchObject({
+    image_version: '1.0.0',
+    source_config: { resource_spec: { cpu: 1 } },
+  });
+});
+
+test('apply does not change a deployment that another client creates meanwhile', async () => {
+  const path = file('shop.yaml', document('shop', '', '2.0.0'));
+  const through = await proxy(async ({ method, url: target = '' }) => {
+    if (method === 'PUT' && !target.includes('dry_run=true'))
+      await run(0, ['apply', '-f', '-'], {}, document('shop'));
+    return false;
+  });
+  const ended = await run(1, ['apply', '-f', path], { BERTH_URL: through });
+  expect(ended.err).toMatch(/another client changed it meanwhile:\n {2}it was created at /);
+  expect((await one('shop')).image_version).toBe('1.0.0');
+});
+
+describe('apply --prune', () => {
+  test('deletes only deployments with the tag that no document describes, after a confirmation', async () => {
+    const tagged = (name: string) => document(name, 'tags: {app: shop}');
+    const path = file('all.yaml', ['a', 'b', 'c'].map(tagged).join('---\n') + `---\n${document('other')}`);
+    await run(0, ['apply', '-f', path]);
+    file('all.yaml', `${tagged('a')}---\n${document('c')}`);
+    const prune = ['apply', '-f', path, '-l', 'app=shop', '--prune'];
+
+    const planned = await run(0, [...prune, '--dry-run']);
+    expect(planned.err).toContain('skipped c: it does not have the tags of -l\n');
+    expect(planned.err).toMatch(/^ {2}b, with its database of \d+ GiB$/m);
+    expect(planned.out).toMatch(/^a +unchanged +–\nb +would be deleted +–$/m);
+    expect((await run(2, prune)).err).toContain('pass --yes');
+    expect((await deployments()).map(({ status }) => status)).not.toContain('AWAITING_DELETE');
+
+    const ended = await run(0, [...prune, '--yes']);
+    expect(ended.out).toMatch(/^a +unchanged +–\nb +deleted +–$/m);
+    const deleted = (await deployments()).filter(({ status }) => status === 'AWAITING_DELETE');
+    expect(deleted.map(({ name }) => name)).toEqual(['b']);
+    await run(0, ['restore', 'b']);
+    expect((await run(0, [...prune, '--yes', '-o', 'name'])).out).toBe('a\nb\n');
+    // Nothing is left to delete, so there is no question.
+    expect((await run(0, prune)).out).toMatch(/^NAME +RESULT +CHANGES\na +unchanged +–\n$/);
+  }, 120_000);
+
+  test('needs a tag, and deletes nothing when no document has it or a document fails', async () => {
+    const path = file('a.yaml', document('a', 'tags: {app: shop}'));
+    await run(0, ['apply', '-f', path]);
+    file('a.yaml', document('b'));
+    expect((await run(2, ['apply', '-f', path, '--prune', '--yes'])).err).toContain('--prune needs -l');
+    expect((await run(2, ['apply', '-f', path, '--prune', '--yes', '-l', 'app=shop'])).err).toContain(
+      'no document has the tags of -l',
+    );
+    file('a.yaml', document('b', 'tags: {app: shop}'));
+    const through = await proxy(({ method, url: target = '' }, response) => {
+      const isWrite = method === 'PUT' && !target.includes('dry_run=true');
+      if (isWrite) response.writeHead(409, { 'content-type': 'application/json' }).end('{"detail":"no"}');
+      return isWrite;
+    });
+    const failed = await run(1, ['apply', '-f', path, '--prune', '--yes', '-l', 'app=shop'], { BERTH_URL: through });
+    expect(failed.err).toContain('nothing was deleted, because of the failure\n');
+    expect(await deployments()).toMatchObject([{ name: 'a', status: 'UNKNOWN' }]);
+  });
+});
+
+test('apply reports tags that another client has changed, and keeps tags that are absent', async () => {
+  const path = file('shop.yaml', document('shop', 'tags: {team: [a, b]}'));
+  await run(0, ['apply', '-f', path]);
+  file('shop.yaml', document('shop'));
+  expect((await run(0, ['apply', '-f', path])).out).toMatch(/^shop +unchanged/m);
+  await run(0, ['tags', 'set', 'shop', 'team=a']);
+  file('shop.yaml', document('shop', 'tags: {}'));
+  const { id } = await one('shop');
+  let reads = 0;
+  const through = await proxy(async ({ method, url: target = '' }) => {
+    if (method === 'GET' && target.endsWith('/tag-values') && ++reads === 2)
+      await client.call('PUT', `/v2/deployments/${id}/tag-values`, { tag_value_ids: [] });
+    return false;
+  });
+  const ended = await run(1, ['apply', '-f', path], { BERTH_URL: through });
+  expect(ended.err).toContain('another client changed it meanwhile:\n');
+  expect(ended.err).toContain('The tag values were changed.');
+});
+
+test('apply --wait waits for every deployment, also for unchanged ones', async () => {
+  const path = file('shop.yaml', document('shop'));
+  await run(0, ['apply', '-f', path]);
+  const ended = await run(1, ['apply', '-f', path, '--wait', '--timeout', '1']);
+  expect(ended.err).toContain('timed out: not settled after');
+  expect(ended.out).toMatch(/^shop +unchanged/m);
+  await run(2, ['apply', '-f', path, '--wait', '--dry-run']);
+});
+
+describe('secrets', () => {
+  const valuesOf = async () => Object.fromEntries((await one('shop')).secrets.map(({ name, value }) => [name, value]));
+
+  test('set and unset change single secrets, without a value in the output', async () => {
+    await run(0, ['apply', '-f', '-'], {}, document('shop', 'secrets: [{name: KEPT, value: canary-kept}]'));
+    // This key cannot read secrets.
+    const { key } = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
+    const own = { BERTH_API_KEY: key };
+    const path = file('.env', 'FROM_FILE="canary\nfile" # comment\nOTHER=canary-other\n');
+    const ended = [
+      await run(0, ['secrets', 'set', 'shop', 'TOKEN'], own, 'canary-token\n'),
+      await run(0, ['secrets', 'set', 'shop', 'A=canary=a', '--from-file', path], own),
+      await run(0, ['secrets', 'unset', 'shop', 'OTHER', 'MISSING'], own),
+    ];
+    for (const { out, err } of ended) expect(out + err).not.toContain('canary');
+    expect(ended[2]).toMatchObject({ out: 'NAME\nA\nFROM_FILE\nKEPT\nTOKEN\n', err: 'MISSING is not set\n' });
+    expect(await valuesOf()).toEqual({
+      KEPT: 'canary-kept',
+      TOKEN: 'canary-token',
+      A: 'canary=a',
+      FROM_FILE: 'canary\nfile',
+    });
+    const { generation } = await one('shop');
+    expect((await run(0, ['secrets', 'set', 'shop', 'A=canary=a', '-o', 'name'], own)).err).toBe(
+      'nothing changed: the secrets already have these values\n',
+    );
+    expect((await one('shop')).generation).toBe(generation);
+  });
+
+  test('set rejects wrong usage without a value in the message', async () => {
+    await run(0, ['apply', '-f', '-'], {}, document('shop'));
+    for (const [words, input] of [
+      [['secrets', 'set', 'shop'], ''],
+      [['secrets', 'set', 'shop', '=canary'], ''],
+      [['secrets', 'set', 'shop', 'A', 'B'], 'canary'],
+      [['secrets', 'set', 'shop', 'A'], ''],
+      [['secrets', 'set', 'shop', 'A', '--from-file', '-'], 'B=canary'],
+      [['secrets', 'set', 'shop', '--from-file', '-'], 'canary'],
+    ] as const) {
+      const { err } = await run(2, words, {}, input);
+      expect(err).toMatch(/^berth: .+; see berth secrets set --help\n$/);
+      expect(err).not.toContain('canary');
+    }
+    expect(await valuesOf()).toEqual({});
+  });
+});
+
+test('events --follow prints new events once, across a lost connection, until Ctrl-C', async () => {
+  await run(0, ['apply', '-f', '-'], {}, document('shop'));
+  const { id } = await one('shop');
+  const streams: ServerResponse[] = [];
+  const through = await proxy(({ url: target = '' }, response) => {
+    if (target.includes('follow=true')) streams.push(response);
+    return false;
+  });
+  const words = ['events', 'shop', '--follow', '-o', 'json'];
+  const child = spawn(process.execPath, [main, ...words], {
+    env: { PATH: process.env['PATH'] ?? '', ...env, BERTH_URL: through },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let out = '';
+  child.stdout.on('data', (data) => {
+    out += data;
+  });
+  const reasons = () =>
+    out.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { reason: string }).reason);
+  const count = (reason: string) => reasons().filter((each) => each === reason).length;
+  const scale = (max: number) =>
+    client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { max_scale: max } } });
+  await expect.poll(() => count('Created'), { timeout: 30_000 }).toBe(1);
+  await scale(2);
+  await expect.poll(() => count('Patched'), { timeout: 30_000 }).toBe(1);
+  streams[0]?.destroy();
+  await scale(3);
+  await expect.poll(() => count('Patched'), { timeout: 30_000 }).toBe(2);
+  expect(streams).toHaveLength(2);
+  const all = reasons();
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([130, null]);
+  expect(reasons()).toEqual(all);
+  expect(count('Created')).toBe(1);
+}, 120_000);
