@@ -20,7 +20,7 @@ export async function readText(file: string): Promise<string> {
  * The value of a parsed document. Aliases are rejected, because a few of them can expand to more than fits into memory.
  * @returns the value, or why the document has none. The reason does not quote the document, which may contain secrets
  */
-export function valueOf(document: Document): { value: unknown } | { reason: string } {
+export function parsedValue(document: Document): { value: unknown } | { reason: string } {
   const [error] = document.errors;
   if (error !== undefined) return { reason: `neither JSON nor YAML (${error.code})` };
   try {
@@ -42,7 +42,7 @@ export async function readBody(file: string): Promise<Record<string, unknown>> {
   const content = await readText(file);
   const { parseDocument } = await import('yaml');
   // Every JSON text is valid YAML.
-  const read = valueOf(parseDocument(content, { prettyErrors: false }));
+  const read = parsedValue(parseDocument(content, { prettyErrors: false }));
   if ('reason' in read) throw new UsageError(`failed to read ${file}: ${read.reason}`);
   if (!isObject(read.value)) throw new UsageError(`failed to read ${file}: it does not contain an object`);
   return read.value;

@@ -47,11 +47,12 @@ function file(name: string, text: string): string {
   return path;
 }
 
-const document = (name: string, more = '', image = '1.0.0') => `name: ${name}
+const yaml = (name: string, more = '', image = '1.0.0') => `name: ${name}
 source: external_image
 source_config: {resource_spec: {cpu: 0.5}}
 source_revision_config: {image_uri: "registry.example/shop/web:${image}"}
-${more}`;
+${more}
+`;
 
 async function deployments(): Promise<Deployment[]> {
   return (await client.call<{ resources: Deployment[] }>('GET', '/v2/deployments')).body.resources;
@@ -88,9 +89,9 @@ async function proxy(
 }
 
 test('apply creates deployments, changes nothing the second time, and then changes only what differs', async () => {
-  const path = file('shop.yaml', `${document('shop', 'tags: {team: payments}')}---\n${document('web')}`);
+  const path = file('shop.yaml', `${yaml('shop', 'tags: {team: payments}')}---\n${yaml('web')}`);
   expect((await run(1, ['diff', '-f', path])).out).toMatch(
-    /^shop: does not exist\n {2}name: not set → "shop"\n[^]* {2}tags\.team: not set → "payments"\nweb: does not exist$/m,
+    /^shop: does not exist\n {2}name: not set → "shop"\n[\s\S]* {2}tags\.team: not set → "payments"\nweb: does not exist$/m,
   );
   const planned = await run(0, ['apply', '-f', path, '--dry-run']);
   expect(planned.out).toMatch(/^shop +would be created +–$/m);
@@ -108,7 +109,7 @@ test('apply creates deployments, changes nothing the second time, and then chang
   expect((await run(0, ['diff', '-f', path])).out).toBe('shop: no difference\nweb: no difference\n');
   expect((await run(0, ['diff', '-f', path, '-o', 'name'])).out).toBe('');
 
-  file('shop.yaml', `${document('shop', 'tags: {team: search}', '1.1.0')}---\n${document('web')}`);
+  file('shop.yaml', `${yaml('shop', 'tags: {team: search}', '1.1.0')}---\n${yaml('web')}`);
   const differs = await run(1, ['diff', '-f', path]);
   expect(differs.out).toBe(`shop: 2 fields differ
   source_revision_config.image_uri: "registry.example/shop/web:1.0.0" → "registry.example/shop/web:1.1.0"
@@ -132,43 +133,55 @@ web: no difference
 test('apply reads a folder in the order of the names, and standard input', async () => {
   const path = join(folder, 'all');
   mkdirSync(path);
-  file('all/2.yml', document('second'));
-  file('all/1.yaml', document('first'));
+  file('all/2.yml', yaml('second'));
+  file('all/1.yaml', yaml('first'));
   file(
     'all/3.json',
-    JSON.stringify({ name: 'third', source: 'external_image', source_config: {}, source_revision_config: { image_uri: 'registry.example/a:1' } }),
+    JSON.stringify({
+      name: 'third',
+      source: 'external_image',
+      source_config: {},
+      source_revision_config: { image_uri: 'registry.example/a:1' },
+    }),
   );
   file('all/notes.txt', 'not a document');
   const applied = await run(0, ['apply', '-f', path, '-o', 'name']);
   expect(applied.out).toBe('first\nsecond\nthird\n');
-  expect((await run(0, ['apply', '-f', '-'], {}, document('first'))).out).toMatch(/^first +unchanged/m);
+  expect((await run(0, ['apply', '-f', '-'], {}, yaml('first'))).out).toMatch(/^first +unchanged/m);
   mkdirSync(join(folder, 'empty'));
   expect((await run(2, ['apply', '-f', join(folder, 'empty')])).err).toContain('contains no files *.yaml');
-  expect((await run(2, ['diff', '-f', join(folder, 'missing')])).err).toMatch(/^berth: failed to read .+; see berth diff --help$/m);
+  expect((await run(2, ['diff', '-f', join(folder, 'missing')])).err).toMatch(
+    /^berth: failed to read .+; see berth diff --help$/m,
+  );
 });
 
 test('apply and diff report invalid documents with file, number and field before they change anything', async () => {
-  const path = file('all.yaml', `${document('good')}---\n${document('bad', 'replicas: 2')}`);
+  const path = file('all.yaml', `${yaml('good')}---\n${yaml('bad', 'replicas: 2')}`);
   for (const command of ['apply', 'diff'])
     expect((await run(2, [command, '-f', path])).err).toContain(
       `berth: ${path}: document 2 (bad): replicas: is not a known field`,
     );
   // Only the API knows these rules.
-  file('all.yaml', `${document('good')}---\n${document('bad').replace('0.5', '-1')}`);
+  file('all.yaml', `${yaml('good')}---\n${yaml('bad').replace('0.5', '-1')}`);
   for (const command of ['apply', 'diff'])
     expect((await run(2, [command, '-f', path])).err).toContain(
       `berth: ${path}: document 2 (bad): source_config.resource_spec.cpu: `,
     );
   expect(await deployments()).toEqual([]);
   const offline = { BERTH_URL: 'http://127.0.0.1:1' };
-  await run(3, ['diff', '-f', file('good.yaml', document('good'))], offline);
-  expect((await run(2, ['diff', '-f', join(folder, 'good.yaml')], { BERTH_API_KEY: 'wrong' })).err).toContain('401');
+  await run(3, ['diff', '-f', file('good.yaml', yaml('good'))], offline);
+  expect((await run(2, ['diff', '-f', join(folder, 'good.yaml')], { BERTH_API_KEY: 'wrong' })).err).toContain(
+    '401',
+  );
 });
 
 test('secrets come from the environment and from files, are masked, and are kept when they are absent', async () => {
   const path = file(
     'shop.yaml',
-    document('shop', 'secrets:\n- {name: A, value_from: {env: SHOP_A}}\n- {name: B, value_from: {file: b.txt}}\n'),
+    yaml(
+      'shop',
+      'secrets:\n- {name: A, value_from: {env: SHOP_A}}\n- {name: B, value_from: {file: b.txt}}\n',
+    ),
   );
   file('b.txt', 'canary-b\n');
   expect((await run(2, ['apply', '-f', path])).err).toContain(
@@ -187,16 +200,18 @@ test('secrets come from the environment and from files, are masked, and are kept
     { name: 'B', value: 'canary-b' },
   ];
   expect((await one('shop')).secrets).toEqual(stored);
-  file('shop.yaml', document('shop', '', '2.0.0'));
-  expect((await run(0, ['apply', '-f', path])).out).toMatch(/^shop +changed +source_revision_config\.image_uri$/m);
+  file('shop.yaml', yaml('shop', '', '2.0.0'));
+  expect((await run(0, ['apply', '-f', path])).out).toMatch(
+    /^shop +changed +source_revision_config\.image_uri$/m,
+  );
   expect((await one('shop')).secrets).toEqual(stored);
 });
 
 test('apply keeps a concurrent change, and reports who changed what', async () => {
-  const path = file('shop.yaml', document('shop'));
+  const path = file('shop.yaml', yaml('shop'));
   await run(0, ['apply', '-f', path]);
   const { id } = await one('shop');
-  file('shop.yaml', document('shop', '', '2.0.0'));
+  file('shop.yaml', yaml('shop', '', '2.0.0'));
   const through = await proxy(async ({ method, url: target = '' }) => {
     if (method === 'PUT' && !target.includes('dry_run=true'))
       await client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { cpu: 1 } } });
@@ -214,10 +229,10 @@ test('apply keeps a concurrent change, and reports who changed what', async () =
 });
 
 test('apply does not change a deployment that another client creates meanwhile', async () => {
-  const path = file('shop.yaml', document('shop', '', '2.0.0'));
+  const path = file('shop.yaml', yaml('shop', '', '2.0.0'));
   const through = await proxy(async ({ method, url: target = '' }) => {
     if (method === 'PUT' && !target.includes('dry_run=true'))
-      await run(0, ['apply', '-f', '-'], {}, document('shop'));
+      await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
     return false;
   });
   const ended = await run(1, ['apply', '-f', path], { BERTH_URL: through });
@@ -227,10 +242,10 @@ test('apply does not change a deployment that another client creates meanwhile',
 
 describe('apply --prune', () => {
   test('deletes only deployments with the tag that no document describes, after a confirmation', async () => {
-    const tagged = (name: string) => document(name, 'tags: {app: shop}');
-    const path = file('all.yaml', ['a', 'b', 'c'].map(tagged).join('---\n') + `---\n${document('other')}`);
+    const tagged = (name: string) => yaml(name, 'tags: {app: shop}');
+    const path = file('all.yaml', [...['a', 'b', 'c'].map(tagged), yaml('other')].join('---\n'));
     await run(0, ['apply', '-f', path]);
-    file('all.yaml', `${tagged('a')}---\n${document('c')}`);
+    file('all.yaml', `${tagged('a')}---\n${yaml('c')}`);
     const prune = ['apply', '-f', path, '-l', 'app=shop', '--prune'];
 
     const planned = await run(0, [...prune, '--dry-run']);
@@ -251,32 +266,34 @@ describe('apply --prune', () => {
   }, 120_000);
 
   test('needs a tag, and deletes nothing when no document has it or a document fails', async () => {
-    const path = file('a.yaml', document('a', 'tags: {app: shop}'));
+    const path = file('a.yaml', yaml('a', 'tags: {app: shop}'));
     await run(0, ['apply', '-f', path]);
-    file('a.yaml', document('b'));
+    file('a.yaml', yaml('b'));
     expect((await run(2, ['apply', '-f', path, '--prune', '--yes'])).err).toContain('--prune needs -l');
     expect((await run(2, ['apply', '-f', path, '--prune', '--yes', '-l', 'app=shop'])).err).toContain(
       'no document has the tags of -l',
     );
-    file('a.yaml', document('b', 'tags: {app: shop}'));
+    file('a.yaml', yaml('b', 'tags: {app: shop}'));
     const through = await proxy(({ method, url: target = '' }, response) => {
       const isWrite = method === 'PUT' && !target.includes('dry_run=true');
       if (isWrite) response.writeHead(409, { 'content-type': 'application/json' }).end('{"detail":"no"}');
       return isWrite;
     });
-    const failed = await run(1, ['apply', '-f', path, '--prune', '--yes', '-l', 'app=shop'], { BERTH_URL: through });
+    const failed = await run(1, ['apply', '-f', path, '--prune', '--yes', '-l', 'app=shop'], {
+      BERTH_URL: through,
+    });
     expect(failed.err).toContain('nothing was deleted, because of the failure\n');
     expect(await deployments()).toMatchObject([{ name: 'a', status: 'UNKNOWN' }]);
   });
 });
 
 test('apply reports tags that another client has changed, and keeps tags that are absent', async () => {
-  const path = file('shop.yaml', document('shop', 'tags: {team: [a, b]}'));
+  const path = file('shop.yaml', yaml('shop', 'tags: {team: [a, b]}'));
   await run(0, ['apply', '-f', path]);
-  file('shop.yaml', document('shop'));
+  file('shop.yaml', yaml('shop'));
   expect((await run(0, ['apply', '-f', path])).out).toMatch(/^shop +unchanged/m);
   await run(0, ['tags', 'set', 'shop', 'team=a']);
-  file('shop.yaml', document('shop', 'tags: {}'));
+  file('shop.yaml', yaml('shop', 'tags: {}'));
   const { id } = await one('shop');
   let reads = 0;
   const through = await proxy(async ({ method, url: target = '' }) => {
@@ -290,7 +307,7 @@ test('apply reports tags that another client has changed, and keeps tags that ar
 });
 
 test('apply --wait waits for every deployment, also for unchanged ones', async () => {
-  const path = file('shop.yaml', document('shop'));
+  const path = file('shop.yaml', yaml('shop'));
   await run(0, ['apply', '-f', path]);
   const ended = await run(1, ['apply', '-f', path, '--wait', '--timeout', '1']);
   expect(ended.err).toContain('timed out: not settled after');
@@ -299,10 +316,11 @@ test('apply --wait waits for every deployment, also for unchanged ones', async (
 });
 
 describe('secrets', () => {
-  const valuesOf = async () => Object.fromEntries((await one('shop')).secrets.map(({ name, value }) => [name, value]));
+  const valuesOf = async () =>
+    Object.fromEntries((await one('shop')).secrets.map(({ name, value }) => [name, value]));
 
   test('set and unset change single secrets, without a value in the output', async () => {
-    await run(0, ['apply', '-f', '-'], {}, document('shop', 'secrets: [{name: KEPT, value: canary-kept}]'));
+    await run(0, ['apply', '-f', '-'], {}, yaml('shop', 'secrets: [{name: KEPT, value: canary-kept}]'));
     // This key cannot read secrets.
     const { key } = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
     const own = { BERTH_API_KEY: key };
@@ -328,7 +346,7 @@ describe('secrets', () => {
   });
 
   test('set rejects wrong usage without a value in the message', async () => {
-    await run(0, ['apply', '-f', '-'], {}, document('shop'));
+    await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
     for (const [words, input] of [
       [['secrets', 'set', 'shop'], ''],
       [['secrets', 'set', 'shop', '=canary'], ''],
@@ -346,7 +364,7 @@ describe('secrets', () => {
 });
 
 test('events --follow prints new events once, across a lost connection, until Ctrl-C', async () => {
-  await run(0, ['apply', '-f', '-'], {}, document('shop'));
+  await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
   const { id } = await one('shop');
   const streams: ServerResponse[] = [];
   const through = await proxy(({ url: target = '' }, response) => {
@@ -363,7 +381,10 @@ test('events --follow prints new events once, across a lost connection, until Ct
     out += data;
   });
   const reasons = () =>
-    out.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { reason: string }).reason);
+    out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { reason: string }).reason);
   const count = (reason: string) => reasons().filter((each) => each === reason).length;
   const scale = (max: number) =>
     client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { max_scale: max } } });

@@ -55,6 +55,11 @@ secrets:
   expect(made.out).toContain('TOKEN=**********');
   expect(made.out + made.err).not.toContain('canary-5521');
 
+  const applied = await cli(['apply', '-f', yaml, '--wait']);
+  expect(applied, applied.err).toMatchObject({ code: 0 });
+  expect(applied.out).toMatch(/^shop +unchanged/m);
+  expect(applied.err).toContain('shop is READY with its latest revision active');
+
   const next = JSON.stringify({ source_revision_config: { image_uri: 'registry.example/shop/web:1.1.0' } });
   const patched = await cli(['deployments', 'patch', 'shop', '-f', '-', '--wait', '-o', 'json'], {
     input: next,
@@ -207,6 +212,15 @@ describe('a failed command', () => {
     [['api-keys', 'create', 'a']],
     [['api-keys', 'create', 'a', '--scopes', 'admin', '--expires', 'soon']],
     [['events', '--limit', '0']],
+    [['apply']],
+    [['apply', '-f', '/nowhere/at-all']],
+    [['apply', '-f', 'a.yaml', '--prune']],
+    [['apply', '-f', 'a.yaml', '--yes']],
+    [['apply', '-f', 'a.yaml', '-l', 'team']],
+    [['apply', '-f', 'a.yaml', '--wait', '--dry-run']],
+    [['diff', '-f', 'a.yaml', '--prune']],
+    [['secrets', 'set', 'shop']],
+    [['secrets', 'unset', 'shop']],
     [['whoami', '--context', 'missing']],
     [['context', 'use', 'missing']],
     [['login', '--url', 'ftp://example.com']],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../../command/usage-error.ts';
 import type { Deployment, FieldChange } from '../api.gen.ts';
-import { ApiProblem } from '../call-problem.ts';
+import { ApiProblem, isPassing } from '../call-problem.ts';
 import { type Context, show } from '../context.ts';
 import type { End, Exit } from '../exit-codes.ts';
 import { cell, table } from '../table.ts';
@@ -123,7 +123,8 @@ async function applyAll(context: Context, { book, planned }: Work, results: Resu
     try {
       results.push(await resultOf(context, book, each));
     } catch (error) {
-      results.push({ ...planResult(each), result: 'unknown' });
+      const isRejected = error instanceof ApiProblem && !isPassing(error);
+      results.push({ ...planResult(each), result: isRejected ? 'failed' : 'unknown' });
       throw error;
     }
   }

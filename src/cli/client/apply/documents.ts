@@ -1,6 +1,6 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import type { ApplyDeploymentInput } from '../api.gen.ts';
-import { isObject, valueOf } from '../body-file.ts';
+import { isObject, parsedValue } from '../body-file.ts';
 import { cell } from '../table.ts';
 import { normalName } from './names.ts';
 
@@ -175,7 +175,7 @@ export function parseDocuments(file: string, text: string): Parsed {
   // Every JSON text is valid YAML.
   for (const [index, each] of parseAllDocuments(text, { prettyErrors: false, lineCounter }).entries()) {
     const place = { file, number: index + 1 };
-    const read = valueOf(each);
+    const read = parsedValue(each);
     if ('reason' in read) {
       const [error] = each.errors;
       const line = error === undefined ? '' : ` in line ${lineCounter.linePos(error.pos[0]).line}`;

@@ -45,7 +45,10 @@ export async function follow(
     if (context.format === 'json') context.print(JSON.stringify(event));
     else
       await show(context, event, {
-        table: () => row(event, id !== null).map(cell).join('  '),
+        table: () =>
+          row(event, id !== null)
+            .map(cell)
+            .join('  '),
         names: () => [event.id],
       });
   }

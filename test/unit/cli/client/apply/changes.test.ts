@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { changeLine, readChanges, tagChanges } from '../../../../../src/cli/client/apply/changes.ts';
 import type { Deployment } from '../../../../../src/cli/client/api.gen.ts';
+import { changeLine, readChanges, tagChanges } from '../../../../../src/cli/client/apply/changes.ts';
 
 const MASK = '**********';
 

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  parseDocuments,
-  problemLine,
-  repeatedNames,
-} from '../../../../../src/cli/client/apply/documents.ts';
+import { FILES } from '../../../../../src/cli/client/apply/commands.ts';
+import { parseDocuments, problemLine, repeatedNames } from '../../../../../src/cli/client/apply/documents.ts';
 
 const SHOP = `name: shop
 source: external_image
@@ -14,8 +11,16 @@ source_revision_config: {image_uri: "registry.example/shop/web:1.0.0"}
 const problemsOf = (text: string) => parseDocuments('a.yaml', text).problems.map(problemLine);
 
 test('reads several documents of YAML and JSON, and skips empty ones', () => {
-  const json = JSON.stringify({ name: 'web', source: 'git_host', source_config: {}, source_revision_config: {} });
-  const { documents, problems } = parseDocuments('a.yaml', `---\n# only a comment\n---\n${SHOP}---\n${json}\n---\n`);
+  const json = JSON.stringify({
+    name: 'web',
+    source: 'git_host',
+    source_config: {},
+    source_revision_config: {},
+  });
+  const { documents, problems } = parseDocuments(
+    'a.yaml',
+    `---\n# only a comment\n---\n${SHOP}---\n${json}\n---\n`,
+  );
   expect(problems).toEqual([]);
   expect(documents).toEqual([
     {
@@ -56,6 +61,14 @@ tags: {team: payments, stage: [test, live, test]}
   });
 });
 
+test('reads the example of the help', () => {
+  const example = FILES.split('\n').filter((line) => line.startsWith('  '));
+  expect(example).toContain('  name: shop');
+  const { documents, problems } = parseDocuments('a.yaml', example.join('\n'));
+  expect(problems).toEqual([]);
+  expect(documents).toMatchObject([{ name: 'shop', tags: new Map([['team', ['payments']]]) }]);
+});
+
 test('treats names that look equal as equal', () => {
   const named = (name: string) => SHOP.replace('shop', JSON.stringify(name));
   const { documents } = parseDocuments('a.yaml', `${named('cafe\u0301')}---\n${named('caf\u00e9\u00a0')}`);
@@ -68,7 +81,10 @@ describe('an invalid document', () => {
   test.each([
     ['- a\n- b\n', 'a.yaml: document 1: must be an object with the fields of a deployment'],
     [SHOP.replace('name: shop\n', ''), 'a.yaml: document 1: name: is required'],
-    [SHOP.replace('shop', '5'), 'a.yaml: document 1: name: must be a string; put numbers, true and false in quotes'],
+    [
+      SHOP.replace('shop', '5'),
+      'a.yaml: document 1: name: must be a string; put numbers, true and false in quotes',
+    ],
     [SHOP.replace('shop', '".."'), 'a.yaml: document 1 (..): name: must not be empty, . or ..'],
     [SHOP.replace('source: external_image\n', ''), 'a.yaml: document 1 (shop): source: is required'],
     [
@@ -114,8 +130,14 @@ describe('an invalid document', () => {
   });
 
   test.each([
-    [`${SHOP}---\nsecrets: [canary-5521`, /^a\.yaml: document 2: neither JSON nor YAML \([A-Z_]+\) in line \d+$/],
-    [`${SHOP}name: canary-5521\n`, /^a\.yaml: document 1: neither JSON nor YAML \(DUPLICATE_KEY\) in line 5$/],
+    [
+      `${SHOP}---\nsecrets: [canary-5521`,
+      /^a\.yaml: document 2: neither JSON nor YAML \([A-Z_]+\) in line \d+$/,
+    ],
+    [
+      `${SHOP}name: canary-5521\n`,
+      /^a\.yaml: document 1: neither JSON nor YAML \(DUPLICATE_KEY\) in line 5$/,
+    ],
     [`a: &x canary-5521\nb: *x\n`, /^a\.yaml: document 1: aliases \(\*name\) are not supported/],
   ])('is not quoted, because it may contain secrets: %j', (text, line) => {
     const lines = problemsOf(text);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isSelected, pruned, selectorOf } from '../../../../../src/cli/client/apply/selection.ts';
 import type { Deployment } from '../../../../../src/cli/client/api.gen.ts';
+import { isSelected, pruned, selectorOf } from '../../../../../src/cli/client/apply/selection.ts';
 import { UsageError } from '../../../../../src/cli/command/usage-error.ts';
 
 const deployment = (name: string, status: Deployment['status'] = 'READY') =>

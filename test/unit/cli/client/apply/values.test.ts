@@ -3,7 +3,10 @@ import type { DeploymentDocument, FileSecret } from '../../../../../src/cli/clie
 import { problemLine } from '../../../../../src/cli/client/apply/documents.ts';
 import { secretValues } from '../../../../../src/cli/client/apply/values.ts';
 
-const documentOf = (secrets: readonly FileSecret[] | null, file = '/repo/deploy/shop.yaml'): DeploymentDocument => ({
+const documentOf = (
+  secrets: readonly FileSecret[] | null,
+  file = '/repo/deploy/shop.yaml',
+): DeploymentDocument => ({
   place: { file, number: 1 },
   name: 'shop',
   fields: { source: 'external_image', source_config: {}, source_revision_config: {} },
