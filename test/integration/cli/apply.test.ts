@@ -283,7 +283,7 @@ describe('apply --prune', () => {
       BERTH_URL: through,
     });
     expect(failed.err).toContain('nothing was deleted, because of the failure\n');
-    expect(await deployments()).toMatchObject([{ name: 'a', status: 'UNKNOWN' }]);
+    expect(await deployments()).toMatchObject([{ name: 'a', status: 'AWAITING_DATABASE' }]);
   });
 });
 

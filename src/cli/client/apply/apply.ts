@@ -52,7 +52,7 @@ function checkOptions({ prune: prunes, yes, dryRun, wait }: ApplyOptions, select
 
 /**
  * The documents that -l selects.
- * @throws UsageError when there is none, so that --prune with a wrong tag deletes nothing
+ * @throws UsageError when no document matches, so that --prune with a wrong tag deletes nothing
  */
 export function selected(context: Context, documents: readonly Wanted[], selector: Selector): Wanted[] {
   const found = documents.filter((each) => isSelected(each, selector));

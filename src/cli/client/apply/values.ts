@@ -16,7 +16,7 @@ export interface Secret {
   readonly value: string;
 }
 
-/** A value, or why there is none. */
+/** A value, or why it is missing. */
 type Found = { readonly value: string } | { readonly reason: string };
 
 /** Editors end a file with a line break, which is no part of the value. */

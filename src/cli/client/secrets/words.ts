@@ -27,7 +27,7 @@ function secretsOfFile(file: string, text: string): NamedSecret[] {
 /**
  * The secrets to set.
  * @param file the .env file and its text
- * @throws UsageError when there is none, or a name occurs twice
+ * @throws UsageError when there is no secret, or a name occurs twice
  */
 export function secretsToSet(
   words: readonly string[],
