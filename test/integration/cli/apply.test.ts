@@ -1,92 +1,15 @@
-/** `berth apply`, `diff`, `secrets` and `events --follow`, as a user calls them, against a running API without a cluster. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+/** `berth apply` and `berth diff`, as a user calls them, against a running API without a cluster. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { ALL_SCOPES, type ApiFixture, type Deployment, startApi } from '../harness/api.ts';
-import { main, type Run, runProgram } from './cli.ts';
+import { describe, expect, test } from 'vitest';
+import type { Deployment } from '../harness/api.ts';
+import { hasTmux, terminal } from './cli.ts';
+import { client, deployments, env, file, folder, one, proxy, run, usesApi, yaml } from './user.ts';
 
-let api: ApiFixture;
-let url: string;
-beforeAll(async () => {
-  api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
-  url = await api.app.listen({ host: '127.0.0.1', port: 0 });
-});
-afterAll(() => api?.stop());
+usesApi();
 
-/** Each test has a tenant and a folder of its own. */
-let client: Awaited<ReturnType<ApiFixture['tenant']>>;
-let folder: string;
-let env: Record<string, string>;
-beforeEach(async () => {
-  client = await api.tenant();
-  const { key } = await api.client(client.tenantId, ALL_SCOPES);
-  folder = mkdtempSync(join(tmpdir(), 'berth-apply-'));
-  env = { HOME: folder, BERTH_URL: url, BERTH_API_KEY: key };
-  const made = folder;
-  return () => rmSync(made, { recursive: true, force: true });
-});
-
-const cli = (words: readonly string[], more: Record<string, string> = {}, input = ''): Promise<Run> =>
-  runProgram(words, { input, env: { ...env, ...more } });
-
-/** Runs a command that must end with an exit code. */
-async function run(code: number, words: readonly string[], more: Record<string, string> = {}, input = '') {
-  const ended = await cli(words, more, input);
-  expect(ended, `${words.join(' ')}: ${ended.out}${ended.err}`).toMatchObject({ code });
-  return ended;
-}
-
-function file(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
-const yaml = (name: string, more = '', image = '1.0.0') => `name: ${name}
-source: external_image
-source_config: {resource_spec: {cpu: 0.5}}
-source_revision_config: {image_uri: "registry.example/shop/web:${image}"}
-${more}
-`;
-
-async function deployments(): Promise<Deployment[]> {
-  return (await client.call<{ resources: Deployment[] }>('GET', '/v2/deployments')).body.resources;
-}
-async function one(name: string): Promise<Deployment> {
-  const found = (await deployments()).find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no deployment ${name}`);
-  return found;
-}
 const eventsOf = async ({ id }: Deployment) =>
   (await client.call<{ resources: unknown[] }>('GET', `/v2/deployments/${id}/events`)).body.resources.length;
-
-/** A server that forwards requests to the API. `before` runs before a request is forwarded, and can end it. */
-async function proxy(
-  before: (sent: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean,
-): Promise<string> {
-  const server = createServer(async (sent, response) => {
-    if (await before(sent, response)) return;
-    const { method, headers } = sent;
-    const forwarded = request(new URL(sent.url ?? '/', url), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
-    });
-    response.on('close', () => forwarded.destroy());
-    forwarded.on('error', () => response.destroy());
-    sent.pipe(forwarded);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 test('apply creates deployments, changes nothing the second time, and then changes only what differs', async () => {
   const path = file('shop.yaml', `${yaml('shop', 'tags: {team: payments}')}---\n${yaml('web')}`);
@@ -315,89 +238,29 @@ test('apply --wait waits for every deployment, also for unchanged ones', async (
   await run(2, ['apply', '-f', path, '--wait', '--dry-run']);
 });
 
-describe('secrets', () => {
-  const valuesOf = async () =>
-    Object.fromEntries((await one('shop')).secrets.map(({ name, value }) => [name, value]));
-
-  test('set and unset change single secrets, without a value in the output', async () => {
-    await run(0, ['apply', '-f', '-'], {}, yaml('shop', 'secrets: [{name: KEPT, value: canary-kept}]'));
-    // This key cannot read secrets.
-    const { key } = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
-    const own = { BERTH_API_KEY: key };
-    const path = file('.env', 'FROM_FILE="canary\nfile" # comment\nOTHER=canary-other\n');
-    const ended = [
-      await run(0, ['secrets', 'set', 'shop', 'TOKEN'], own, 'canary-token\n'),
-      await run(0, ['secrets', 'set', 'shop', 'A=canary=a', '--from-file', path], own),
-      await run(0, ['secrets', 'unset', 'shop', 'OTHER', 'MISSING'], own),
-    ];
-    for (const { out, err } of ended) expect(out + err).not.toContain('canary');
-    expect(ended[2]).toMatchObject({ out: 'NAME\nA\nFROM_FILE\nKEPT\nTOKEN\n', err: 'MISSING is not set\n' });
-    expect(await valuesOf()).toEqual({
-      KEPT: 'canary-kept',
-      TOKEN: 'canary-token',
-      A: 'canary=a',
-      FROM_FILE: 'canary\nfile',
-    });
-    const { generation } = await one('shop');
-    expect((await run(0, ['secrets', 'set', 'shop', 'A=canary=a', '-o', 'name'], own)).err).toBe(
-      'nothing changed: the secrets already have these values\n',
-    );
-    expect((await one('shop')).generation).toBe(generation);
-  });
-
-  test('set rejects wrong usage without a value in the message', async () => {
-    await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
-    for (const [words, input] of [
-      [['secrets', 'set', 'shop'], ''],
-      [['secrets', 'set', 'shop', '=canary'], ''],
-      [['secrets', 'set', 'shop', 'A', 'B'], 'canary'],
-      [['secrets', 'set', 'shop', 'A'], ''],
-      [['secrets', 'set', 'shop', 'A', '--from-file', '-'], 'B=canary'],
-      [['secrets', 'set', 'shop', '--from-file', '-'], 'canary'],
-    ] as const) {
-      const { err } = await run(2, words, {}, input);
-      expect(err).toMatch(/^berth: .+; see berth secrets set --help\n$/);
-      expect(err).not.toContain('canary');
-    }
-    expect(await valuesOf()).toEqual({});
-  });
+describe.skipIf(!hasTmux)('apply --prune in a terminal', () => {
+  test.each([
+    ['n', 130, 'a'],
+    ['y', 0, 'b'],
+  ])(
+    'asks before it changes anything, and takes %j for an answer',
+    async (answer, code, left) => {
+      const tags = 'tags: {app: shop}';
+      await run(0, ['apply', '-f', '-'], {}, yaml('a', tags));
+      const path = file('b.yaml', yaml('b', tags));
+      const { type, press, screen } = terminal(['apply', '-f', path, '-l', 'app=shop', '--prune'], env);
+      await expect
+        .poll(screen, { timeout: 20_000 })
+        .toContain('Apply the files and delete this deployment? [y/N]');
+      expect(screen()).toMatch(/^ {2}a, with its database of \d+ GiB$/m);
+      expect((await deployments()).map(({ name }) => name)).toEqual(['a']);
+      type(answer);
+      press('Enter');
+      await expect.poll(screen, { timeout: 20_000 }).toContain(`exit code ${code}`);
+      if (code === 130) expect(screen()).toContain('berth: nothing was changed');
+      const live = (await deployments()).filter(({ status }) => status !== 'AWAITING_DELETE');
+      expect(live.map(({ name }) => name)).toEqual([left]);
+    },
+    60_000,
+  );
 });
-
-test('events --follow prints new events once, across a lost connection, until Ctrl-C', async () => {
-  await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
-  const { id } = await one('shop');
-  const streams: ServerResponse[] = [];
-  const through = await proxy(({ url: target = '' }, response) => {
-    if (target.includes('follow=true')) streams.push(response);
-    return false;
-  });
-  const words = ['events', 'shop', '--follow', '-o', 'json'];
-  const child = spawn(process.execPath, [main, ...words], {
-    env: { PATH: process.env['PATH'] ?? '', ...env, BERTH_URL: through },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let out = '';
-  child.stdout.on('data', (data) => {
-    out += data;
-  });
-  const reasons = () =>
-    out
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (JSON.parse(line) as { reason: string }).reason);
-  const count = (reason: string) => reasons().filter((each) => each === reason).length;
-  const scale = (max: number) =>
-    client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { max_scale: max } } });
-  await expect.poll(() => count('Created'), { timeout: 30_000 }).toBe(1);
-  await scale(2);
-  await expect.poll(() => count('Patched'), { timeout: 30_000 }).toBe(1);
-  streams[0]?.destroy();
-  await scale(3);
-  await expect.poll(() => count('Patched'), { timeout: 30_000 }).toBe(2);
-  expect(streams).toHaveLength(2);
-  const all = reasons();
-  child.kill('SIGINT');
-  expect(await once(child, 'close')).toEqual([130, null]);
-  expect(reasons()).toEqual(all);
-  expect(count('Created')).toBe(1);
-}, 120_000);

@@ -1,6 +1,9 @@
 /** Runs the program `berth` as a user does. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 
 export const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
@@ -30,4 +33,27 @@ export function runProgram(
     child.on('close', (code) => resolve({ code, out, err }));
     child.stdin.end(options.input ?? '');
   });
+}
+
+export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
+
+/**
+ * A terminal with a shell that runs `berth`, and then prints its exit code.
+ * @param env variables of the command. HOME is the folder of the script
+ */
+export function terminal(words: readonly string[], env: Readonly<Record<string, string>> & { HOME: string }) {
+  const socket = `berth-${process.pid}`;
+  const tmux = (...args: string[]) => execFileSync('tmux', ['-L', socket, ...args], { encoding: 'utf8' });
+  const command = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
+  const variables = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
+  const script = join(env.HOME, 'run.sh');
+  writeFileSync(script, `#!/bin/sh\n${variables.join(' ')} ${command}\necho "exit code $?"\nsleep 60\n`);
+  chmodSync(script, 0o700);
+  tmux('new-session', '-d', '-x', '120', '-y', '30', script);
+  onTestFinished(() => void spawnSync('tmux', ['-L', socket, 'kill-server']));
+  return {
+    type: (text: string) => tmux('send-keys', '-l', text),
+    press: (key: string) => tmux('send-keys', key),
+    screen: () => tmux('capture-pane', '-p'),
+  };
 }

@@ -1,20 +1,10 @@
 /** `berth login`, `berth context` and `berth whoami` against a running API. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ALL_SCOPES, type ApiFixture, type Client, startApi } from '../harness/api.ts';
-import { main, runProgram } from './cli.ts';
+import { hasTmux, terminal as openTerminal, runProgram } from './cli.ts';
 
 let api: ApiFixture;
 let url: string;
@@ -147,24 +137,8 @@ describe('precedence', () => {
   });
 });
 
-const hasTmux = spawnSync('tmux', ['-V']).status === 0;
-
-/** A terminal with a shell that runs `berth` with the home of the test. */
-function terminal(words: readonly string[]) {
-  const socket = `berth-${process.pid}`;
-  const tmux = (...args: string[]) => execFileSync('tmux', ['-L', socket, ...args], { encoding: 'utf8' });
-  const command = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
-  const script = join(home, 'run.sh');
-  writeFileSync(script, `#!/bin/sh\nHOME='${home}' ${command}\necho "exit code $?"\nsleep 60\n`);
-  chmodSync(script, 0o700);
-  tmux('new-session', '-d', '-x', '120', '-y', '30', script);
-  onTestFinished(() => void spawnSync('tmux', ['-L', socket, 'kill-server']));
-  return {
-    type: (text: string) => tmux('send-keys', '-l', text),
-    press: (key: string) => tmux('send-keys', key),
-    screen: () => tmux('capture-pane', '-p'),
-  };
-}
+/** A terminal that runs `berth` with the home of the test. */
+const terminal = (words: readonly string[]) => openTerminal(words, { HOME: home });
 
 describe.skipIf(!hasTmux)('in a terminal', () => {
   test('reads the key without echo', async () => {
