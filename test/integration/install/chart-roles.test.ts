@@ -162,6 +162,26 @@ describe('the values of roles', () => {
     expect(keysOf(objects, 'migrate')).toEqual({ DATABASE_URL: { name: 'app', key: 'owner' } });
   });
 
+  it('gives a secret of the common variables only to the roles that read it', async () => {
+    const fromApp = (index: number, name: string) => [
+      `extraEnv[${index}].name=${name}`,
+      `extraEnv[${index}].valueFrom.secretKeyRef.name=app`,
+      `extraEnv[${index}].valueFrom.secretKeyRef.key=k`,
+    ];
+    const values = [...fromApp(0, 'DATABASE_URL'), ...fromApp(1, 'BERTH_LISTENER_KEY'), ...fromApp(2, 'OTHER')];
+    const namesOf = (objects: Rendered[], role: string) =>
+      containerOf(objects, role).env?.flatMap(({ name, valueFrom }) =>
+        JSON.stringify(valueFrom ?? '').includes('"app"') ? [name] : [],
+      );
+    const objects = await render(...values);
+    expect(namesOf(objects, 'api')?.sort()).toEqual(['BERTH_LISTENER_KEY', 'DATABASE_URL', 'OTHER']);
+    expect(namesOf(objects, 'listener')).toEqual(['BERTH_LISTENER_KEY', 'OTHER']);
+    expect(namesOf(objects, 'operator')).toEqual(['OTHER']);
+    expect(namesOf(objects, 'migrate')).toEqual(['DATABASE_URL', 'OTHER']);
+    const single = await render('singlePod=true', ...values);
+    expect(namesOf(single, 'all')?.sort()).toEqual(['BERTH_LISTENER_KEY', 'DATABASE_URL', 'OTHER']);
+  });
+
   it('routes every host and path of the Ingress to the Service, and reaches the API at the port of the Service', async () => {
     const objects = await render(
       'service.port=8081',
