@@ -52,6 +52,44 @@ describe('the values of roles', () => {
     expect(users).toEqual([10001, 10001, 10001, 20000]);
   });
 
+  it.each([
+    ['podLabels', 'spec.template.metadata.labels'],
+    ['podAnnotations', 'spec.template.metadata.annotations'],
+    ['nodeSelector', 'spec.template.spec.nodeSelector'],
+    ['resources.limits', 'spec.template.spec.containers.0.resources.limits'],
+    ['service.annotations', 'metadata.annotations', 'Service'],
+    ['ingress.annotations', 'metadata.annotations', 'Ingress'],
+    ['serviceAccount.annotations', 'metadata.annotations', 'ServiceAccount'],
+  ])('removes a key of %s that is null for a role, or for all roles', async (map, path, kind = 'Deployment') => {
+    const ingress = ['ingress.enabled=true', 'ingress.hosts[0].host=a.example'];
+    const keysOf = async (...values: string[]) => {
+      const object = named(await render(...ingress, ...values), kind, 'berth-api');
+      const found = path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
+      return Object.keys((found as object | undefined) ?? {}).filter((key) => ['x', 'y'].includes(key));
+    };
+    const common = [`${map}.x=1`, `${map}.y=1`].map((value) => (map === 'resources.limits' ? value : `${value}a`));
+    expect(await keysOf(...common)).toEqual(['x', 'y']);
+    expect(await keysOf(...common, `api.${map}.x=null`)).toEqual(['y']);
+    expect(await keysOf(`${map}.x=null`, `api.${map}.y=a`)).toEqual(['y']);
+    expect(await keysOf(`${map}.x=null`)).toEqual([]);
+  });
+
+  it('removes a field of affinity and of security contexts that is null', async () => {
+    const objects = await render(
+      'affinity.nodeAffinity.a=b',
+      'api.affinity.nodeAffinity=null',
+      'api.podSecurityContext.seccompProfile=null',
+      'api.securityContext.capabilities.drop=null',
+    );
+    const affinityOf = (role: string) =>
+      Object.keys((templateOf(objects, role).spec as unknown as { affinity: object }).affinity);
+    expect(affinityOf('listener')).toEqual(['nodeAffinity']);
+    expect(affinityOf('api')).toEqual(['podAntiAffinity']);
+    expect(templateOf(objects, 'api').spec.securityContext).not.toHaveProperty('seccompProfile');
+    expect(containerOf(objects, 'api').securityContext).toMatchObject({ capabilities: {} });
+    expect(containerOf(objects, 'listener').securityContext).toMatchObject({ capabilities: { drop: ['ALL'] } });
+  });
+
   it('adds variables and volumes of a role to the common ones, where the last variable of a name wins', async () => {
     const objects = await render(
       'extraEnv[0].name=A',
