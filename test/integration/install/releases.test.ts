@@ -1,5 +1,5 @@
 /** Several releases of the chart in one real cluster: with disjoint namespaces they work, and an overlap is refused. */
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import type { BerthProcess } from '../../installation/berth-process.ts';
 import { helm as helmOf } from '../../installation/helm.ts';
 import { set } from '../harness/chart.ts';
 import { startInstalled } from '../harness/installed.ts';
+import { checkOut, previousVersion } from '../harness/previous-version.ts';
 
 let cluster: LocalCluster;
 let stateDir: string;
@@ -42,6 +43,8 @@ const release = (name: string, namespace: string, ...values: string[]) => [
 ];
 const install = (name: string, namespace: string, ...values: string[]) =>
   helmOf(cluster, release(name, namespace, ...values));
+/** Values of a release that has only an API. */
+const API_ONLY = ['api.enabled=true', 'operator.enabled=false', 'crds.install=false'];
 /** Values of a release that has rights in some namespaces only. */
 const within = (...names: string[]) => ['rbac.scope=namespaces', `namespaces.names={${names.join(',')}}`];
 
@@ -107,6 +110,19 @@ it('refuses a second release in the namespace of another one, because their oper
   );
 });
 
+it('refuses a second release in the namespace of one that has only an API, and the reverse', async () => {
+  await kubectl('create', 'namespace', 'hub');
+  await install('hub', 'hub', ...API_ONLY);
+  for (const values of [API_ONLY, [...within('mail'), 'crds.install=false']]) {
+    await expect(install('other', 'hub', ...values)).rejects.toThrow(
+      'the release hub in the namespace hub: a namespace can hold one release',
+    );
+  }
+  await expect(install('other', 'two', ...API_ONLY)).rejects.toThrow('the release two in the namespace two');
+  const [, ...again] = release('hub', 'hub', ...API_ONLY);
+  await helmOf(cluster, ['upgrade', ...again]);
+});
+
 it('refuses an upgrade that would overlap, and accepts one that would not', async () => {
   const upgrade = (...names: string[]) => {
     const [, ...args] = release('two', 'two', ...within(...names), 'crds.install=false');
@@ -140,4 +156,29 @@ it('needs rights in the namespaces of the release only when rbac.checkAllNamespa
 it('accepts a release in the namespaces of one that was uninstalled', async () => {
   await helmOf(cluster, ['uninstall', 'three', '-n', 'three']);
   await install('four', 'three', ...within('news'), 'crds.install=false');
+});
+
+it('finds the namespaces of a release of the previous chart, which does not state them', async ({ skip }) => {
+  const previous = previousVersion();
+  if ('missing' in previous) return skip(previous.missing);
+  const folder = join(stateDir, 'previous');
+  mkdirSync(folder);
+  checkOut(previous.commit, folder);
+  for (const name of ['older', 'five']) await kubectl('create', 'namespace', name);
+  const older = (command: string, ...values: string[]) => {
+    const [, name = '', , ...args] = release('older', 'older', ...values, 'crds.install=false');
+    return helmOf(cluster, [command, name, join(folder, 'manifests/helm/berth'), ...args]);
+  };
+  const five = (command: string, ...names: string[]) => {
+    const [, ...args] = release('five', 'five', ...within(...names), 'crds.install=false');
+    return helmOf(cluster, [command, ...args]);
+  };
+  await older('install', 'namespaces.names={music}');
+  await expect(five('install', 'music')).rejects.toThrow(
+    /the release older in the namespace older works in music, and/,
+  );
+  await five('install', 'films');
+  await older('upgrade', 'namespaces.names={}');
+  await expect(five('upgrade', 'films')).rejects.toThrow(/the release older .* works in films, and/);
+  await helmOf(cluster, ['uninstall', 'older', '-n', 'older']);
 });
