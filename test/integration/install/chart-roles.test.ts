@@ -60,19 +60,26 @@ describe('the values of roles', () => {
     ['service.annotations', 'metadata.annotations', 'Service'],
     ['ingress.annotations', 'metadata.annotations', 'Ingress'],
     ['serviceAccount.annotations', 'metadata.annotations', 'ServiceAccount'],
-  ])('removes a key of %s that is null for a role, or for all roles', async (map, path, kind = 'Deployment') => {
-    const ingress = ['ingress.enabled=true', 'ingress.hosts[0].host=a.example'];
-    const keysOf = async (...values: string[]) => {
-      const object = named(await render(...ingress, ...values), kind, 'berth-api');
-      const found = path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
-      return Object.keys((found as object | undefined) ?? {}).filter((key) => ['x', 'y'].includes(key));
-    };
-    const common = [`${map}.x=1`, `${map}.y=1`].map((value) => (map === 'resources.limits' ? value : `${value}a`));
-    expect(await keysOf(...common)).toEqual(['x', 'y']);
-    expect(await keysOf(...common, `api.${map}.x=null`)).toEqual(['y']);
-    expect(await keysOf(`${map}.x=null`, `api.${map}.y=a`)).toEqual(['y']);
-    expect(await keysOf(`${map}.x=null`)).toEqual([]);
-  });
+  ])(
+    'removes a key of %s that is null for a role, or for all roles',
+    async (map, path, kind = 'Deployment') => {
+      const ingress = ['ingress.enabled=true', 'ingress.hosts[0].host=a.example'];
+      const keysOf = async (...values: string[]) => {
+        const object = named(await render(...ingress, ...values), kind, 'berth-api');
+        const found = path
+          .split('.')
+          .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
+        return Object.keys((found as object | undefined) ?? {}).filter((key) => ['x', 'y'].includes(key));
+      };
+      const common = [`${map}.x=1`, `${map}.y=1`].map((value) =>
+        map === 'resources.limits' ? value : `${value}a`,
+      );
+      expect(await keysOf(...common)).toEqual(['x', 'y']);
+      expect(await keysOf(...common, `api.${map}.x=null`)).toEqual(['y']);
+      expect(await keysOf(`${map}.x=null`, `api.${map}.y=a`)).toEqual(['y']);
+      expect(await keysOf(`${map}.x=null`)).toEqual([]);
+    },
+  );
 
   it('removes a field of affinity and of security contexts that is null', async () => {
     const objects = await render(
@@ -87,7 +94,9 @@ describe('the values of roles', () => {
     expect(affinityOf('api')).toEqual(['podAntiAffinity']);
     expect(templateOf(objects, 'api').spec.securityContext).not.toHaveProperty('seccompProfile');
     expect(containerOf(objects, 'api').securityContext).toMatchObject({ capabilities: {} });
-    expect(containerOf(objects, 'listener').securityContext).toMatchObject({ capabilities: { drop: ['ALL'] } });
+    expect(containerOf(objects, 'listener').securityContext).toMatchObject({
+      capabilities: { drop: ['ALL'] },
+    });
   });
 
   it('adds variables and volumes of a role to the common ones, where the last variable of a name wins', async () => {
@@ -206,7 +215,11 @@ describe('the values of roles', () => {
       `extraEnv[${index}].valueFrom.secretKeyRef.name=app`,
       `extraEnv[${index}].valueFrom.secretKeyRef.key=k`,
     ];
-    const values = [...fromApp(0, 'DATABASE_URL'), ...fromApp(1, 'BERTH_LISTENER_KEY'), ...fromApp(2, 'OTHER')];
+    const values = [
+      ...fromApp(0, 'DATABASE_URL'),
+      ...fromApp(1, 'BERTH_LISTENER_KEY'),
+      ...fromApp(2, 'OTHER'),
+    ];
     const namesOf = (objects: Rendered[], role: string) =>
       containerOf(objects, role).env?.flatMap(({ name, valueFrom }) =>
         JSON.stringify(valueFrom ?? '').includes('"app"') ? [name] : [],

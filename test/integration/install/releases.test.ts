@@ -182,3 +182,23 @@ it('finds the namespaces of a release of the previous chart, which does not stat
   await expect(five('upgrade', 'films')).rejects.toThrow(/the release older .* works in films, and/);
   await helmOf(cluster, ['uninstall', 'older', '-n', 'older']);
 });
+
+it('keeps the definition and the rights of users when their release is removed, and another release takes them over', async () => {
+  await helmOf(cluster, ['uninstall', 'one', '-n', 'one']);
+  const kept = [
+    'crd/manageddeployments.berth.dev',
+    'clusterrole/berth-manageddeployments-view',
+    'clusterrole/berth-manageddeployments-edit',
+  ];
+  const owners = async () => {
+    const path = '{.items[*].metadata.annotations.meta\\.helm\\.sh/release-name}';
+    return kubectl('get', ...kept, '-o', `jsonpath=${path}`);
+  };
+  expect(await owners()).toBe('one one one');
+  const values = ['--reset-then-reuse-values', ...set(['crds.install=true'])];
+  const upgrade = ['upgrade', 'two', CHART, '-n', 'two', ...values];
+  await expect(helmOf(cluster, upgrade)).rejects.toThrow(/ownership/);
+  await helmOf(cluster, [...upgrade, '--take-ownership']);
+  expect(await owners()).toBe('two two two');
+  expect(await kubectl('get', 'mdep', '-n', 'search', '-o', 'name')).toContain('app');
+});
