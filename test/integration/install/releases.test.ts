@@ -104,7 +104,7 @@ it.each([
   expect(await helmOf(cluster, ['list', '-n', 'three', '-q'])).toBe('');
 });
 
-it('refuses a second release in the namespace of another one, because their operators would share a Lease', async () => {
+it('refuses a second release in the namespace of another one', async () => {
   await expect(install('other', 'two', ...within('mail'), 'crds.install=false')).rejects.toThrow(
     'the release two in the namespace two: a namespace can hold one release',
   );
