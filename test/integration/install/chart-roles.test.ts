@@ -229,6 +229,11 @@ describe('the values of roles', () => {
     expect(namesOf(objects, 'listener')).toEqual(['BERTH_LISTENER_KEY', 'OTHER']);
     expect(namesOf(objects, 'operator')).toEqual(['OTHER']);
     expect(namesOf(objects, 'migrate')).toEqual(['DATABASE_URL', 'OTHER']);
+    const unnamed = await render('existingSecretKeys.DATABASE_URL=null', ...values.slice(0, 3));
+    expect(ROLES.filter((role) => namesOf(unnamed, role)?.includes('DATABASE_URL'))).toEqual([
+      'api',
+      'migrate',
+    ]);
     const single = await render('singlePod=true', ...values);
     expect(namesOf(single, 'all')?.sort()).toEqual(['BERTH_LISTENER_KEY', 'DATABASE_URL', 'OTHER']);
   });

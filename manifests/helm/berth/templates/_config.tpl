@@ -41,11 +41,13 @@ component (all, api, listener, operator or migrate), root.
 {{- end }}
 
 {{/*
-Whether a variable is a setting of the Secret that a pod does not read: "true" or nothing. Takes a dict: name, component, root.
+Whether a variable is a setting of the Secret that a pod does not read: "true" or nothing. A null in existingSecretKeys does not
+make DATABASE_URL another variable. Takes a dict: name, component, root.
 */}}
 {{- define "berth.isForeignSecret" -}}
 {{- $read := (include "berth.secretNames" . | fromJson).names -}}
-{{- if and (hasKey .root.Values.existingSecretKeys .name) (not (has .name $read)) -}}true{{- end -}}
+{{- $isSecret := or (eq .name "DATABASE_URL") (hasKey .root.Values.existingSecretKeys .name) -}}
+{{- if and $isSecret (not (or (has .name $read) (has .component (list "all" "api")))) -}}true{{- end -}}
 {{- end }}
 
 {{/* Variables whose values come from the Secret, as JSON: {"env": […]}. Takes a dict: own (the values of the role), component, root. */}}
