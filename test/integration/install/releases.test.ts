@@ -164,7 +164,7 @@ it('finds the namespaces of a release of the previous chart, which does not stat
   const folder = join(stateDir, 'previous');
   mkdirSync(folder);
   checkOut(previous.commit, folder);
-  for (const name of ['older', 'five']) await kubectl('create', 'namespace', name);
+  for (const name of ['older', 'five', 'films']) await kubectl('create', 'namespace', name);
   const older = (command: string, ...values: string[]) => {
     const [, name = '', , ...args] = release('older', 'older', ...values, 'crds.install=false');
     return helmOf(cluster, [command, name, join(folder, 'manifests/helm/berth'), ...args]);
