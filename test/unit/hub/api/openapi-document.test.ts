@@ -6,6 +6,7 @@ import {
   type JsonSchema,
   type OpenApiDocument,
   operationsOf,
+  type ResponseObject,
 } from '../../../../src/hub/api/openapi/openapi-types.ts';
 import { OPERATION_IDS, operationIdOf } from '../../../../src/hub/api/openapi/operation-ids.ts';
 
@@ -38,13 +39,22 @@ function allOf(schema: JsonSchema, path: string): [string, JsonSchema][] {
   return [[path, schema], ...below(schema).flatMap(([step, member]) => allOf(member, `${path}/${step}`))];
 }
 
+/** The responses of all operations, and the components that they refer to. */
+const answers = (): [string, ResponseObject][] => [
+  ...operations().flatMap(({ name, operation }) =>
+    Object.entries(operation.responses).map(([status, response]): [string, ResponseObject] => [
+      `${name} ${status}`,
+      response,
+    ]),
+  ),
+  ...Object.entries(document.components.responses ?? {}),
+];
+
 function schemasOfAnswers(): [string, JsonSchema][] {
-  return operations().flatMap(({ name, operation }) =>
-    Object.values(operation.responses).flatMap(({ content }) => {
-      const schema = content?.[JSON_TYPE]?.schema;
-      return schema === undefined ? [] : allOf(schema, name);
-    }),
-  );
+  return answers().flatMap(([name, { content }]) => {
+    const schema = content?.[JSON_TYPE]?.schema;
+    return schema === undefined ? [] : allOf(schema, name);
+  });
 }
 
 const schemasOfComponents = () =>
@@ -84,8 +94,8 @@ function formatOf(field: string): string | null {
 }
 
 test('states the format uuid for ids of responses, and date-time for times', () => {
-  const answers = Object.entries(schemasForUsers()).filter(([name]) => !name.endsWith('Input'));
-  const all = answers.flatMap(([name, schema]) => allOf(schema, name));
+  const returned = Object.entries(schemasForUsers()).filter(([name]) => !name.endsWith('Input'));
+  const all = returned.flatMap(([name, schema]) => allOf(schema, name));
   const missing = all.flatMap(([path, { properties = {} }]) =>
     Object.entries(properties)
       .filter(([field, schema]) => {
@@ -139,18 +149,26 @@ describe('operation ids', () => {
 
 const REFERENCE = /^#\/components\/schemas\/[A-Z][A-Za-z]+$/;
 
+test('the response 412 names every header of a precondition that a request can have', () => {
+  const names = operations()
+    .filter(({ operation }) => operation.responses['412'] !== undefined)
+    .flatMap(({ operation }) => operation.parameters ?? [])
+    .filter((parameter) => parameter.in === 'header' && /^if-/i.test(parameter.name))
+    .map(({ name }) => name.toLowerCase());
+  expect(new Set(names)).toEqual(new Set(['if-match', 'if-none-match']));
+  const { description } = document.components.responses?.['PreconditionFailed'] ?? {};
+  for (const name of names) expect(description?.toLowerCase()).toContain(name);
+});
+
 describe('named schemas', () => {
   test('are what every body and every response refers to', () => {
-    const inline = operations().flatMap(({ name, operation }) => {
-      const { requestBody, responses } = operation;
-      const answers = Object.entries(responses).map(([status, { content }]) => [status, content] as const);
-      return [['body', requestBody?.content] as const, ...answers].flatMap(([part, content = {}]) =>
-        Object.entries(content)
-          .filter(([, { schema }]) => !REFERENCE.test(schema?.$ref ?? ''))
-          .map(([type]) => `${name} ${part} ${type}`),
-      );
-    });
-    expect(inline).toEqual([]);
+    const bodies = operations().map(({ name, operation }) => [name, operation.requestBody ?? {}] as const);
+    const all = [...bodies, ...answers()].flatMap(([name, { content = {} }]) =>
+      Object.entries(content).map(([type, { schema }]) => ({ name: `${name} ${type}`, schema })),
+    );
+    expect(all.map(({ name }) => name)).toContain(`Refused ${JSON_TYPE}`);
+    const inline = all.filter(({ schema }) => !REFERENCE.test(schema?.$ref ?? ''));
+    expect(inline.map(({ name }) => name)).toEqual([]);
   });
 
   test('exist for every resource, and for a page of each resource that has a list', () => {
@@ -172,9 +190,9 @@ describe('named schemas', () => {
     const named = (parts: readonly unknown[]) =>
       new Set(JSON.stringify(parts).match(/(?<=#\/components\/schemas\/)\w+/g) ?? []);
     const bodies = named(operations().map(({ operation }) => operation.requestBody));
-    const answers = named(operations().map(({ operation }) => operation.responses));
+    const answered = named(answers());
     expect([...bodies].filter((name) => !name.endsWith('Input'))).toEqual([]);
-    expect([...answers].filter((name) => name.endsWith('Input'))).toEqual([]);
+    expect([...answered].filter((name) => name.endsWith('Input'))).toEqual([]);
   });
 
   test('are used', () => {
