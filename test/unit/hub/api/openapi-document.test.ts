@@ -1,6 +1,7 @@
 /** The OpenAPI document of these sources as a whole; test/integration/hub/api/api-openapi covers the responses. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
+import { UUID_PATTERN } from '../../../../src/domain/core/id.ts';
 import { withoutUnused } from '../../../../src/hub/api/openapi/openapi-components.ts';
 import {
   type JsonSchema,
@@ -158,6 +159,37 @@ test('the response 412 names every header of a precondition that a request can h
   expect(new Set(names)).toEqual(new Set(['if-match', 'if-none-match']));
   const { description } = document.components.responses?.['PreconditionFailed'] ?? {};
   for (const name of names) expect(description?.toLowerCase()).toContain(name);
+});
+
+/** The parts of a path. A variable is null if it accepts any text, and otherwise the pattern of its format. */
+function partsOf(path: string): (string | null | typeof UUID_PATTERN)[] {
+  const parameters = Object.values(document.paths[path] ?? {}).flatMap(
+    (operation) => operation.parameters ?? [],
+  );
+  return path.split('/').map((part) => {
+    const [, name] = /^\{(.+)\}$/.exec(part) ?? [];
+    if (name === undefined) return part;
+    const found = parameters.find((parameter) => parameter.in === 'path' && parameter.name === name);
+    return found?.schema.format === 'uuid' ? UUID_PATTERN : null;
+  });
+}
+
+function matchesBoth(a: ReturnType<typeof partsOf>[number], b: typeof a): boolean {
+  if (typeof a === 'string' && typeof b === 'string') return a === b;
+  const [text, variable] = typeof a === 'string' ? [a, b] : [b, a];
+  return typeof text !== 'string' || !(variable instanceof RegExp) || variable.test(text);
+}
+
+test('no request matches two paths', () => {
+  const paths = Object.keys(document.paths).map((path) => ({ path, parts: partsOf(path) }));
+  const both = paths.flatMap(({ path, parts }, index) =>
+    paths
+      .slice(index + 1)
+      .filter((other) => other.parts.length === parts.length)
+      .filter((other) => parts.every((part, at) => matchesBoth(part, other.parts[at] ?? null)))
+      .map((other) => `${path} and ${other.path}`),
+  );
+  expect(both).toEqual([]);
 });
 
 describe('named schemas', () => {
