@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
@@ -49,7 +49,7 @@ export interface RepeatedRevision {
   readonly generation: number;
 }
 
-const REASONS: Readonly<Record<RepeatKind, Reason>> = {
+const REASONS: Readonly<Record<RepeatKind, EventReason>> = {
   latest: 'RevisionRequested',
   redeploy: 'RedeployRequested',
   rollback: 'RollbackRequested',

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
 import { UUID_PATTERN } from '../../../../src/domain/core/id.ts';
+import { tenantEventsQuery } from '../../../../src/hub/api/events/event-query.ts';
 import { withoutUnused } from '../../../../src/hub/api/openapi/openapi-components.ts';
 import {
   type JsonSchema,
@@ -192,9 +193,26 @@ test('no request matches two paths', () => {
   expect(both).toEqual([]);
 });
 
+test('shows events whose reason and cursor the event lists accept', () => {
+  const { operation } = operations().find(({ name }) => name === 'GET /v2/events') ?? {};
+  const examples = Object.values(operation?.responses['200']?.content ?? {}).map(({ example }) => example);
+  const [page, line] = examples as [
+    { resources: { reason: string }[]; cursor: string },
+    { reason: string; cursor: string },
+  ];
+  const queries = [
+    { reason: page.resources[0]?.reason, cursor: page.cursor },
+    { reason: line.reason, cursor: line.cursor, follow: 'true' },
+  ];
+  for (const query of queries) expect(tenantEventsQuery.safeParse(query).error).toBeUndefined();
+});
+
 describe('named schemas', () => {
   test('are what every body and every response refers to', () => {
-    const bodies = operations().map(({ name, operation }) => [name, operation.requestBody ?? {}] as const);
+    const bodies = operations().map(({ name, operation }): [string, ResponseObject] => [
+      name,
+      operation.requestBody ?? {},
+    ]);
     const all = [...bodies, ...answers()].flatMap(([name, { content = {} }]) =>
       Object.entries(content).map(([type, { schema }]) => ({ name: `${name} ${type}`, schema })),
     );
