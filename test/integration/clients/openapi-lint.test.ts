@@ -13,7 +13,7 @@ import { runProgram } from '../../cluster/python-venv.ts';
 const LINTER = fileURLToPath(
   new URL('../../../scripts/openapi/node_modules/@redocly/cli/bin/cli.js', import.meta.url),
 );
-const CONFIG = fileURLToPath(new URL('../../../scripts/openapi/redocly.yaml', import.meta.url));
+const CONFIG = fileURLToPath(new URL('../../../scripts/openapi/lint.yaml', import.meta.url));
 const isInstalled = isGeneratorInstalled();
 if (!isInstalled)
   console.warn('the document is not linted: npm run client-types installs the packages of scripts/openapi');
@@ -65,7 +65,7 @@ test.skipIf(!isInstalled)(
 
 test('docs/api.md names the configuration', () => {
   const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-  expect(page).toContain('`redocly lint "$BERTH_URL/openapi.json" --config scripts/openapi/redocly.yaml`');
+  expect(page).toContain('`redocly lint "$BERTH_URL/openapi.json" --config scripts/openapi/lint.yaml`');
 });
 
 test.skipIf(!isInstalled)('the linter reports a reference that does not resolve', async () => {
