@@ -26,12 +26,10 @@ const eventSchema = z
         name: z.string().nullable().describe('Its name.'),
       })
       .meta({ id: 'EventActor', description: 'The actor.' }),
-    reason: z
-      .string()
-      .meta({
-        description: `Reason of the event, one of a fixed list. ${REASONS_LISTED}`,
-        examples: ['Patched'],
-      }),
+    reason: z.string().meta({
+      description: `Reason of the event, one of a fixed list. ${REASONS_LISTED}`,
+      examples: ['Patched'],
+    }),
     message: z.string().describe('Message of the event.'),
     details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
