@@ -95,7 +95,7 @@ export const REASONS = {
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
   Paused: 'The annotation berth.dev/paused is set.',
-  Resumed: 'The annotation berth.dev/paused was removed. The operator reconciles the desired state again.',
+  Resumed: 'The annotation berth.dev/paused was removed, so the pause has ended.',
   // routes
   RouteExists: 'The route to the app exists.',
   RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',

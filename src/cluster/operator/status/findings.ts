@@ -1,8 +1,6 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
-import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { type ConditionType, reasonOr } from '../../../domain/conditions/conditions.ts';
 import { failedBefore } from '../rollout/target.ts';
-import { type Finding, yes } from './conditions.ts';
+import { type Finding, pausedFinding, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { buildFinding, imageReady } from './image-findings.ts';
 import { ready } from './ready-findings.ts';
@@ -30,20 +28,9 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     Ready: isReady,
     ...progressFindings(facts, isReady),
     ...(facts.paused
-      ? {
-          Paused: yes(
-            'Paused',
-            `the annotation ${ANNOTATIONS.paused} is set: Berth changes nothing in the cluster until it is removed: ${unpause(facts)}`,
-          ),
-        }
+      ? { Paused: pausedFinding(facts.observed.resource, 'Berth changes nothing in the cluster') }
       : {}),
   };
-}
-
-/** The command that ends the pause of a resource. */
-function unpause({ observed: { resource } }: Facts): string {
-  const { name, namespace } = resource.metadata;
-  return `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;
 }
 
 /**
