@@ -38,7 +38,7 @@ export interface Observed {
   readonly pods: readonly ObservedPod[];
   /** Kinds that this cluster does not have. */
   readonly missingKinds?: ReadonlySet<string>;
-  /** State of the build that the resource requests; absent: it requests no build. */
+  /** State of the requested build, or of the failed build of the newest revision; absent: there is no such build. */
   readonly build?: BuildStatus;
   /**
    * State of the digest lookup of the desired image; absent: no lookup is needed, or this operator looks up no digests.

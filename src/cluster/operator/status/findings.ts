@@ -2,7 +2,7 @@ import { type ConditionType, reasonOr } from '../../../domain/conditions/conditi
 import { failedBefore } from '../rollout/target.ts';
 import { type Finding, pausedFinding, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
-import { buildFinding, imageReady } from './image-findings.ts';
+import { buildTrouble, imageReady } from './image-findings.ts';
 import { ready } from './ready-findings.ts';
 import { ofWhatServes, progressing } from './rollout-findings.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
@@ -59,10 +59,9 @@ const STALLED_CHECKS: readonly StalledCheck[] = [
     const failure = failures.find(({ final }) => final);
     return failure && yes(failure.reason, failure.message);
   },
-  function buildFailed({ observed }) {
-    if (observed.build?.phase !== 'Failed') return false;
-    const building = buildFinding(observed);
-    return building && yes(building.reason, building.message);
+  function noImageIsBuilt({ observed }) {
+    const trouble = buildTrouble(observed);
+    return trouble && yes(trouble.reason, trouble.message);
   },
 ];
 
