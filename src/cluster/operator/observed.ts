@@ -104,7 +104,9 @@ export interface ObservedTemplates {
   readonly revisionNumber: number;
   /** Value of the revision label: the hub's id, or the revision number of a resource applied by hand. */
   readonly revisionId: string;
+  /** Hash of the inputs in normal form; an earlier version of Berth stored only the hash of the written inputs. */
   readonly inputsHash: string;
+  readonly writtenInputsHash: string;
   /**
    * `requestedPodsHash` of the resource that the templates were rendered from; absent: an earlier version of Berth stored
    * them.
