@@ -44,7 +44,7 @@ interface Progress {
 
 type StalledCheck = (facts: Facts) => Finding | null | undefined | false;
 
-/** Why nothing changes until the spec does, in order. The first reason that applies is reported. */
+/** Why nothing improves until a person changes the spec or the cluster, in order. The first reason that applies is reported. */
 const STALLED_CHECKS: readonly StalledCheck[] = [
   function rolloutFailed({ decision: { verdict, target } }) {
     return verdict.kind === 'failed' && yes(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
