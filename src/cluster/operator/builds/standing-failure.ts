@@ -9,7 +9,8 @@ import type { ObservedResource } from '../observed.ts';
 export function standingFailure({ spec, status }: ObservedResource): BuildStatus | undefined {
   const build = status?.build;
   // A user who applies resources by hand removes spec.build to give up the build.
-  if (build?.phase !== 'Failed' || spec.build !== undefined || spec.deploymentId === undefined) return undefined;
+  if (build?.phase !== 'Failed' || spec.build !== undefined || spec.deploymentId === undefined)
+    return undefined;
   const { image, number } = spec.revision;
   return image === undefined || number < build.number ? build : undefined;
 }

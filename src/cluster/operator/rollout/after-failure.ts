@@ -1,7 +1,11 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { asOfRevision } from '../../../workloads/as-of-revision.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
-import { isTemplateInputsHash, templateInputsHash, writtenInputsHash } from '../../../workloads/template-inputs.ts';
+import {
+  isTemplateInputsHash,
+  templateInputsHash,
+  writtenInputsHash,
+} from '../../../workloads/template-inputs.ts';
 import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
@@ -123,7 +127,8 @@ function isChangedSince(
   { inputsHash, normalInputsHash = inputsHash, serving, recordGeneration }: FailedRevision,
 ): boolean {
   // A record of an earlier version of Berth has no hash.
-  if (inputsHash === undefined || normalInputsHash === undefined) return resource.spec.recordGeneration !== recordGeneration;
+  if (inputsHash === undefined || normalInputsHash === undefined)
+    return resource.spec.recordGeneration !== recordGeneration;
   return (
     ![inputsHash, normalInputsHash].some((hash) => isTemplateInputsHash(resource, hash)) ||
     (serving !== undefined && serving !== resource.status?.activeRevision?.templates)

@@ -74,7 +74,10 @@ export function wasPaused(resource: ObservedResource): boolean {
  */
 export function pausedFinding({ metadata: { name, namespace } }: ObservedResource, effect: string): Finding {
   const command = `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;
-  return yes('Paused', `the annotation ${ANNOTATIONS.paused} is set: ${effect} until it is removed: ${command}`);
+  return yes(
+    'Paused',
+    `the annotation ${ANNOTATIONS.paused} is set: ${effect} until it is removed: ${command}`,
+  );
 }
 
 /** metav1.Time has no fractions of a second. */

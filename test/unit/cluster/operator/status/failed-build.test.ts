@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildName } from '../../../../../src/contract/resource/names.ts';
-import { message, NAMESPACE, type Spec, settled, World } from '../fixtures.ts';
+import { message, NAMESPACE, type Spec, settled, type World } from '../fixtures.ts';
 
 // The simulated operator runs no builds, so each build fails with BuildsUnavailable.
 
