@@ -97,6 +97,21 @@ export function valueOption<Value = string>(
   return parse === undefined ? made : made.argParser((value) => parse(value));
 }
 
+/** An option without a value. Default: false. */
+export const switchOption = (flags: string, description: string): Option =>
+  new Option(flags, description).default(false);
+
+/** An option with a list of values, which are separated by commas. @param choices the possible values */
+export function listOption(flags: string, description: string, choices: readonly string[]): Option {
+  const made = new Option(flags, description).choices(choices);
+  return made.argParser((value) => {
+    const words = value.split(',').map((word) => word.trim());
+    const wrong = words.find((word) => !choices.includes(word));
+    if (wrong === undefined) return words;
+    throw new UsageError(`option '${flags}': "${wrong}" is not one of ${choices.join(', ')}`);
+  });
+}
+
 /** An option that can be given several times. Its value is the list of the given values. */
 export function repeatedOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser((value, given: string[] | undefined) => [

@@ -4,11 +4,12 @@ import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
+import { given } from '../given.ts';
 import type { Answer, Client, InputOf } from '../client.ts';
 import { show } from '../context.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields } from '../table.ts';
-import { deleteCommand, getCommand, given, type Kind, showAll, words } from './resource.ts';
+import { deleteCommand, getCommand, type Kind, showAll, words } from './resource.ts';
 
 /** `berth api-keys …`, for keys with the scope admin. */
 

@@ -4,6 +4,7 @@ import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
+import { given } from '../given.ts';
 import type { Answer, InputOf } from '../client.ts';
 import { show } from '../context.ts';
 import { allOf } from '../paging.ts';
@@ -15,7 +16,6 @@ import {
   deleteCommand,
   findOne,
   getCommand,
-  given,
   type Kind,
   listCommand,
   oneOf,

@@ -3,12 +3,12 @@ import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
+import { given } from '../given.ts';
 import type { Answer } from '../client.ts';
 import {
   deleteCommand,
   findOne,
   getCommand,
-  given,
   type Kind,
   listCommand,
   oneOf,
