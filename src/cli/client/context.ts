@@ -25,5 +25,5 @@ export interface Context {
 /** Prints a value in the requested format. */
 export async function show(context: Context, value: unknown, view: View): Promise<void> {
   const text = await rendered(context.format, value, view);
-  if (text !== '' || context.format === 'table') context.print(text);
+  if (text !== '' || context.format !== 'name') context.print(text);
 }

@@ -8,7 +8,7 @@ import { UUID } from '../lookup.ts';
 import { allOf, type Page } from '../paging.ts';
 import { cell, fields, table } from '../table.ts';
 import { confirm } from '../terminal/confirm.ts';
-import { YES } from '../terminal/yes.ts';
+import { yesTo } from '../terminal/yes.ts';
 
 /** `list`, `get` and `delete` of a kind of object, from a description of the kind. */
 
@@ -127,7 +127,7 @@ export function deleteCommand<Item>(
 ): Command {
   return apiCommand(verb, `${verb} ${article(kind.noun)} ${kind.noun}`, { formats: [] })
     .argument(...oneOf(kind))
-    .option(...YES)
+    .option(...yesTo(verb))
     .action(
       calling(host, async (context, word: string, { yes }: { yes: boolean }) => {
         const item = await findOne(context.client, kind, word);
