@@ -55,26 +55,42 @@ export function processHost(words: readonly string[]): Host {
   return host;
 }
 
+const childOf = (parent: Command | undefined, name: string): Command | undefined =>
+  parent?.commands.find((each) => each.name() === name);
+
+/** The words before and after a word. The second list is empty if there is no such word. */
+function split(words: readonly string[], at: string): [readonly string[], readonly string[]] {
+  const index = words.indexOf(at);
+  return index === -1 ? [words, []] : [words.slice(0, index), words.slice(index + 1)];
+}
+
 /** The command that the words call, whose help describes its arguments. */
 function pageOf(program: Command, words: readonly string[]): string {
   let called = program;
   for (const word of words) {
-    const next = called.commands.find((each) => each.name() === word);
+    const next = childOf(called, word);
     if (next === undefined) break;
     called = next;
   }
   return pathOf(called);
 }
 
-/** The command that `help COMMAND …` names. null: the words do not ask for the help of a command. */
+/**
+ * The command whose help the words ask for: `help COMMAND …` or `GROUP help COMMAND`. null: none.
+ * @throws UsageError when it does not exist
+ */
 function askedFor(program: Command, words: readonly string[]): Command | null {
-  const [help, ...names] = words.filter((word) => !word.startsWith('-'));
-  if (help !== 'help' || names.length === 0) return null;
-  return names.reduce((group, name) => {
-    const found = group.commands.find((each) => each.name() === name);
-    if (found === undefined) throw new UsageError(`unknown command '${name}'`, 2, pathOf(group));
+  const [start, end] = split(
+    words.filter((word) => !word.startsWith('-')),
+    'help',
+  );
+  const group = start.reduce<Command | undefined>(childOf, program);
+  if (end.length === 0 || group === undefined || group.commands.length === 0) return null;
+  return end.reduce((parent, name) => {
+    const found = childOf(parent, name);
+    if (found === undefined) throw new UsageError(`unknown command '${name}'`, 2, pathOf(parent));
     return found;
-  }, program);
+  }, group);
 }
 
 /** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */

@@ -186,7 +186,10 @@ export function buildOpen(made: Command, host: Host): void {
 }
 
 export function buildRestore(made: Command, host: Host): void {
-  describe(made, `The name is that of a deployment that is being deleted, even if a newer deployment has the same name.`);
+  describe(
+    made,
+    `The name is that of a deployment that is being deleted, even if a newer deployment has the same name.`,
+  );
   takesWait(callsApi(made).argument(...DEPLOYMENT)).action(
     calling(host, async (context, name: string, options: WaitOptions) =>
       (await deletion()).restore(context, name, options),

@@ -4,10 +4,10 @@ import { expiresOption, expiryOf } from '../../command/expiry.ts';
 import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { apiCommand, calling } from '../call.ts';
-import { given } from '../given.ts';
 import { choicesOf } from '../choices.ts';
 import type { Answer, Client, InputOf } from '../client.ts';
 import { show } from '../context.ts';
+import { given } from '../given.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields } from '../table.ts';
 import { deleteCommand, getCommand, type Kind, showAll } from './resource.ts';
@@ -25,6 +25,8 @@ const KEY: Kind<ApiKey> = {
   get: (client, id) => client.GET('/v2/api-keys/{api_key_id}', { params: { path: { api_key_id: id } } }),
   idOf: ({ id }) => id,
   nameOf: ({ name }) => name,
+  // Several keys can have the same name.
+  wordOf: ({ id }) => id,
   columns: {
     NAME: (each) => each.name,
     PREFIX: (each) => each.prefix,
@@ -35,9 +37,6 @@ const KEY: Kind<ApiKey> = {
     ID: (each) => each.id,
   },
 };
-
-/** Several keys can have the same name, so only ids are printed for other commands. */
-const BY_ID: Kind<ApiKey> = { ...KEY, nameOf: KEY.idOf };
 
 const SCOPES = choicesOf<Scopes[number]>({
   'deployments:read': true,
@@ -60,9 +59,7 @@ const create = (host: Host) =>
     .addOption(
       listOption('--scopes <a,b>', 'scopes of the key, separated by commas', SCOPES).makeOptionMandatory(),
     )
-    .addOption(
-      expiresOption(),
-    )
+    .addOption(expiresOption())
     .option('--platform', 'create a key of the platform, without a tenant', false)
     .action(
       calling(host, async (context, name: string, { scopes, expires, platform }: CreateOptions) => {
@@ -94,14 +91,14 @@ const list = (host: Host) =>
       calling(host, async (context, { platform }: { platform: boolean }) => {
         const ask = (client: Client) =>
           allOf<ApiKey>((page) => client.GET('/v2/api-keys', { params: { query: { ...page, platform } } }));
-        return showAll(context, BY_ID, await ask(context.client));
+        return showAll(context, KEY, await ask(context.client));
       }),
     );
 
 export function buildApiKeys(made: Command, host: Host): void {
   describe(made, `Needs a key with the scope admin.`)
     .addCommand(list(host))
-    .addCommand(getCommand(host, BY_ID))
+    .addCommand(getCommand(host, KEY))
     .addCommand(create(host))
     .addCommand(
       deleteCommand(

@@ -4,10 +4,10 @@ import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
-import { given } from '../given.ts';
 import { choicesOf } from '../choices.ts';
 import type { Answer, InputOf } from '../client.ts';
 import { show } from '../context.ts';
+import { given } from '../given.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields } from '../table.ts';
 import { readSecret } from '../terminal/read-secret.ts';
@@ -77,7 +77,11 @@ const create = (host: Host) =>
     .action(
       calling(
         host,
-        async (context, name: string, options: { provider: Provider; hostUrl: string; tokenFile?: string }) => {
+        async (
+          context,
+          name: string,
+          options: { provider: Provider; hostUrl: string; tokenFile?: string },
+        ) => {
           const token = await readSecret('the token', { file: options.tokenFile, option: '--token-file' });
           const { provider, hostUrl } = options;
           const body = { name, provider, host_url: hostUrl, token };
@@ -95,10 +99,15 @@ const update = (host: Host) =>
     .action(
       calling(
         host,
-        async (context, word: string, options: { name?: string; replaceToken: boolean; tokenFile?: string }) => {
+        async (
+          context,
+          word: string,
+          options: { name?: string; replaceToken: boolean; tokenFile?: string },
+        ) => {
           const { name, tokenFile: file } = options;
           const hasToken = options.replaceToken || file !== undefined;
-          if (name === undefined && !hasToken) throw new UsageError('set --name, --replace-token or --token-file');
+          if (name === undefined && !hasToken)
+            throw new UsageError('set --name, --replace-token or --token-file');
           const { id } = await findOne(context.client, INTEGRATION, word);
           const token = hasToken
             ? await readSecret('the token', { file, option: '--token-file' })

@@ -3,8 +3,8 @@ import { valueOption } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
-import { given } from '../given.ts';
 import type { Answer, InputOf } from '../client.ts';
+import { given } from '../given.ts';
 import {
   deleteCommand,
   findOne,

@@ -3,17 +3,9 @@ import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
-import { given } from '../given.ts';
 import type { Answer } from '../client.ts';
-import {
-  deleteCommand,
-  findOne,
-  getCommand,
-  type Kind,
-  listCommand,
-  oneOf,
-  showOne,
-} from './resource.ts';
+import { given } from '../given.ts';
+import { deleteCommand, findOne, getCommand, type Kind, listCommand, oneOf, showOne } from './resource.ts';
 
 /** `berth tenants …`, for keys with the scope admin. */
 
