@@ -35,19 +35,20 @@ const list = (...resources: object[]) => [200, { resources, offset: resources.le
 describe('two deployments at the same time', () => {
   /** Someone else deploys directly after this command, and their revision serves. */
   const api = (changed: object) => {
-    const revision = `/v2/deployments/${ID}/revisions/${MINE}`;
-    return fakeApi(({ line }) => {
-      if (line === 'GET /v2/deployments') return list(deployment());
-      if (line === `PATCH /v2/deployments/${ID}`) return [200, deployment(changed)];
-      if (line === `POST /v2/deployments/${ID}/revisions`) return [201, { id: MINE, number: 2 }];
-      if (line === 'POST /v2/deployments') return [201, deployment(changed)];
-      if (line === `GET ${revision}`) return [200, { id: MINE, number: 2, status: 'SKIPPED' }];
-      if (line === `GET ${revision}/explain`)
-        return [200, { summary: 'A newer revision replaced it.', remedy: null, causes: [], effects: [] }];
-      if (line === `GET /v2/deployments/${ID}`)
-        return [200, deployment({ latest_revision_id: THEIRS, active_revision_id: THEIRS })];
-      return undefined;
-    });
+    const one = `/v2/deployments/${ID}`;
+    const answers: Readonly<Record<string, readonly [number, unknown]>> = {
+      'GET /v2/deployments': list(deployment()),
+      'POST /v2/deployments': [201, deployment(changed)],
+      [`PATCH ${one}`]: [200, deployment(changed)],
+      [`GET ${one}`]: [200, deployment({ latest_revision_id: THEIRS, active_revision_id: THEIRS })],
+      [`POST ${one}/revisions`]: [201, { id: MINE, number: 2 }],
+      [`GET ${one}/revisions/${MINE}`]: [200, { id: MINE, number: 2, status: 'SKIPPED' }],
+      [`GET ${one}/revisions/${MINE}/explain`]: [
+        200,
+        { summary: 'A newer revision replaced it.', remedy: null, causes: [], effects: [] },
+      ],
+    };
+    return fakeApi(({ line }) => answers[line]);
   };
 
   test.each([
