@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
+import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { calling, callsApi } from '../call.ts';
 import type { EventOptions } from './events.ts';
 
@@ -11,7 +12,7 @@ outage of the API without loss or duplicate. With -o json, each event is then on
 
 export function buildEvents(made: Command, host: Host): void {
   describe(made, DETAILS);
-  callsApi(made)
+  callsApi(made, FORMATS_WITHOUT_NAME)
     .argument('[deployment]', 'id or name of the deployment; default: all events of the tenant')
     .addOption(valueOption('--reason <reason>', 'only events with this reason, such as RolledBack'))
     .addOption(valueOption('--since <time>', 'ISO 8601, or a duration: 30s, 10m, 3h, 2d'))

@@ -1,6 +1,7 @@
 import { ApiProblem } from '../call-problem.ts';
 import type { Answer, Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
+import { given } from '../given.ts';
 import { lookUpDeployment, UUID } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
@@ -17,11 +18,12 @@ export interface EventOptions {
 }
 
 /** The filters of the list. */
-export const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
-  ...(reason === undefined ? {} : { reason }),
-  ...(since === undefined ? {} : { since: timeOf('--since', since, now) }),
-  ...(until === undefined ? {} : { until: timeOf('--until', until, now) }),
-});
+export const filterOf = ({ reason, since, until }: EventOptions, now: Date) =>
+  given({
+    reason,
+    since: since === undefined ? undefined : timeOf('--since', since, now),
+    until: until === undefined ? undefined : timeOf('--until', until, now),
+  });
 
 /** The cells of an event. Events of one deployment do not name it. */
 export function row(
@@ -64,8 +66,5 @@ export async function events(
   const ordered = found.toReversed();
   const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];
   const rows = () => ordered.map((event) => row(event, id !== null));
-  await show(context, ordered, {
-    table: () => table(header, rows()),
-    names: () => ordered.map((each) => each.id),
-  });
+  await show(context, ordered, { table: () => table(header, rows()) });
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe, valueOption } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
+import { DEPLOYMENT } from '../arguments.ts';
 import { apiCommand, calling } from '../call.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { takesWait, type WaitOptions } from '../wait.ts';
@@ -8,8 +9,6 @@ import { takesWait, type WaitOptions } from '../wait.ts';
 /** `berth secrets …`. */
 
 const secrets = () => import('./secrets.ts');
-
-const DEPLOYMENT = ['<name>', 'id or name of the deployment'] as const;
 
 const SET = `The value of KEY is read from a prompt without echo, or from standard input without its last line break. Every user
 of the machine can read the command line, so use KEY=VALUE only for values that are no secret. All other secrets of the

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { UsageError } from '../../command/usage-error.ts';
-import type { ChangeDeploymentSecretsInput, Deployment } from '../api.gen.ts';
+import type { Deployment, UpdateDeploymentSecretsInput } from '../api.gen.ts';
 import { readText } from '../body-file.ts';
 import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
@@ -57,7 +57,7 @@ function checkInput(secrets: readonly NamedSecret[], file: string | undefined): 
 async function change(
   context: Context,
   deployment: Deployment,
-  body: ChangeDeploymentSecretsInput,
+  body: UpdateDeploymentSecretsInput,
   seconds: number | null,
 ): Promise<End> {
   const params = { path: { deployment_id: deployment.id } };
