@@ -16,36 +16,44 @@ const MIN_PAUSE_MS = 100;
 /** The id under which the hints name all events. */
 export const EVENTS = 'events';
 
+/** A horizon of the feed. */
+export interface FeedHorizon extends EventHorizon {
+  /** How often the history was reset before this horizon was read. Positions of different numbers are not comparable. */
+  readonly resets: number;
+}
+
 export interface EventFeed {
-  /** Reads the horizon now. @throws StoreError, ApiError 503 */
-  now(): Promise<EventHorizon>;
+  /** Reads the horizon now. Concurrent calls share one read. @throws StoreError, ApiError 503 */
+  now(): Promise<FeedHorizon>;
   /**
-   * Resolves with a horizon beyond the position `settled`, or with the last known horizon after `ms` or when the signal
-   * aborts.
-   * @throws StoreError, ApiError 503 when the history was reset
+   * Resolves with a horizon beyond `horizon`, or with the last known horizon after `ms` or when the signal aborts.
+   * @throws StoreError, ApiError 503 when the history was reset after `horizon` was read
    */
-  beyond(settled: number, ms: number, signal: AbortSignal): Promise<EventHorizon>;
+  beyond(horizon: FeedHorizon, ms: number, signal: AbortSignal): Promise<FeedHorizon>;
+  /** @throws ApiError 503 when the history was reset after `horizon` was read */
+  check(horizon: FeedHorizon): void;
 }
 
 const RESET =
   'The database lost the latest events in a crash, or was restored from a backup. Read the list of events, then ask again.';
+const resetError = () => new ApiError(503, RESET, { retryAfterSeconds: 1 });
 
 /** A waiting stream. */
 interface Waiter {
-  readonly settled: number;
+  readonly horizon: FeedHorizon;
   done(): void;
   fail(error: unknown): void;
 }
 
-/** The later of two horizons. @throws ApiError 503 */
-export function laterHorizon(known: EventHorizon, read: EventHorizon): EventHorizon {
+/** The horizon after a read. */
+export function nextHorizon(known: FeedHorizon, read: EventHorizon): FeedHorizon {
   // Positions only grow, unless PostgreSQL lost transactions. New events can then have positions that were already read.
-  if (read.newest < known.newest) throw new ApiError(503, RESET, { retryAfterSeconds: 1 });
+  if (read.newest < known.newest) return { ...read, resets: known.resets + 1 };
   // A transaction can announce itself with an old position, but its events get positions above the known horizon.
-  return { ...read, settled: Math.max(known.settled, read.settled) };
+  return { ...read, settled: Math.max(known.settled, read.settled), resets: known.resets };
 }
 
-const NOTHING: EventHorizon = { newest: 0, settled: 0, at: new Date(0) };
+const NOTHING: FeedHorizon = { newest: 0, settled: 0, at: new Date(0), resets: 0 };
 
 /** @param read reads the horizon from the database */
 export function createEventFeed(
@@ -55,25 +63,42 @@ export function createEventFeed(
 ): EventFeed {
   let known = NOTHING;
   let isPolling = false;
+  /** The read in flight. Responses of concurrent reads could arrive in another order than the database answered. */
+  let reading: Promise<FeedHorizon> | null = null;
+  /** The time of the latest read, for notifications that arrive later. */
+  let ticket = 0;
   const waiters = new Set<Waiter>();
   const never = new AbortController().signal;
 
-  const now = async (): Promise<EventHorizon> => {
-    const later = await read();
-    try {
-      known = laterHorizon(known, later);
-    } catch (error) {
-      known = later;
-      throw error;
+  const check = ({ resets }: FeedHorizon): void => {
+    if (resets !== known.resets) throw resetError();
+  };
+
+  /** Ends the wait of all streams that the known horizon concerns. */
+  const wake = (): void => {
+    for (const waiter of waiters) {
+      if (waiter.horizon.resets !== known.resets) waiter.fail(resetError());
+      else if (known.settled > waiter.horizon.settled) waiter.done();
     }
+  };
+
+  const readNext = async (): Promise<FeedHorizon> => {
+    ticket = hints.ticket(EVENTS);
+    known = nextHorizon(known, await read());
+    wake();
     return known;
+  };
+
+  const now = (): Promise<FeedHorizon> => {
+    reading ??= readNext().finally(() => {
+      reading = null;
+    });
+    return reading;
   };
 
   const poll = async (): Promise<void> => {
     while (waiters.size > 0) {
-      const ticket = hints.ticket(EVENTS);
       await now();
-      for (const waiter of waiters) if (known.settled > waiter.settled) waiter.done();
       if (waiters.size === 0) return;
       await sleep(minPauseMs);
       await hints.wait(EVENTS, ticket, pollMs - minPauseMs, never);
@@ -96,8 +121,10 @@ export function createEventFeed(
 
   return {
     now,
-    beyond(settled, ms, signal) {
-      if (known.settled > settled || signal.aborted) return Promise.resolve(known);
+    check,
+    async beyond(horizon, ms, signal) {
+      check(horizon);
+      if (known.settled > horizon.settled || signal.aborted) return known;
       return new Promise((resolve, reject) => {
         const leave = () => {
           clearTimeout(timer);
@@ -112,7 +139,7 @@ export function createEventFeed(
           leave();
           reject(error);
         };
-        const waiter: Waiter = { settled, done, fail };
+        const waiter: Waiter = { horizon, done, fail };
         const timer = setTimeout(done, ms);
         signal.addEventListener('abort', done, { once: true });
         waiters.add(waiter);

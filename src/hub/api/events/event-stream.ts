@@ -1,7 +1,7 @@
 import type { EventRecord } from '../../store/core/events.ts';
-import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
+import type { EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
 import { streamCursor } from './event-cursor.ts';
-import type { EventFeed } from './event-feed.ts';
+import type { EventFeed, FeedHorizon } from './event-feed.ts';
 import { FOLLOW_MS } from './event-query.ts';
 import { presentEvent } from './event-schema.ts';
 
@@ -47,7 +47,7 @@ export interface EventFollower {
   readonly feed: EventFeed;
   /** The place after which the stream begins, and the horizon at that time. */
   readonly place: EventPlace;
-  readonly horizon: EventHorizon;
+  readonly horizon: FeedHorizon;
   /** Reads the next matching events up to a position. */
   read(place: EventPlace, settled: number): Promise<EventsAfter>;
   /** Whether the API key is still valid. */
@@ -81,7 +81,8 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
       yield [{ end, cursor: streamCursor(place) }];
       return;
     }
-    if (more) continue;
-    horizon = await feed.beyond(horizon.settled, CHECK_MS, signal);
+    // While the client took the lines, positions up to the horizon can have been assigned to other events.
+    if (more) feed.check(horizon);
+    else horizon = await feed.beyond(horizon, CHECK_MS, signal);
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EventFeed } from '../../../../../src/hub/api/events/event-feed.ts';
 import { FOLLOW_MS } from '../../../../../src/hub/api/events/event-query.ts';
 import {
   type EventFollower,
@@ -51,13 +52,16 @@ const record = (position: number): EventRecord => ({
 });
 
 /** A follower of `stored` events, two in each read. */
-function follower(stored: number, more: Partial<EventFollower> = {}) {
+function follower(
+  stored: number,
+  { feed = {}, ...more }: Partial<Omit<EventFollower, 'feed'>> & { feed?: Partial<EventFeed> } = {},
+) {
   const reads: number[] = [];
-  const horizon = { newest: stored, settled: stored, at };
+  const horizon = { newest: stored, settled: stored, at, resets: 0 };
   const leaving = new AbortController();
   const all = Array.from({ length: stored }, (_, index) => record(index + 1));
   const lines = followEvents({
-    feed: { now: async () => horizon, beyond: async () => horizon },
+    feed: { now: async () => horizon, beyond: async () => horizon, check: () => undefined, ...feed },
     place: BEFORE_ALL,
     horizon,
     async read(place, settled) {
@@ -114,5 +118,15 @@ test('sends nothing more when the key is revoked while the client does not read'
     { end: 'The API key is no longer valid.', cursor: expect.stringMatching(/^2_/) },
   ]);
   expect(await lines.next()).toEqual({ done: true, value: undefined });
+  expect(reads).toEqual([0]);
+});
+
+test('reads nothing more when the history was reset while the client took the lines', async () => {
+  const lost = () => {
+    throw new Error('the history was reset');
+  };
+  const { lines, reads } = follower(5, { feed: { check: lost } });
+  await lines.next();
+  await expect(lines.next()).rejects.toThrow('the history was reset');
   expect(reads).toEqual([0]);
 });
