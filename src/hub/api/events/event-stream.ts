@@ -1,5 +1,5 @@
 import type { EventRecord } from '../../store/core/events.ts';
-import type { EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
+import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
 import { streamCursor } from './event-cursor.ts';
 import type { EventFeed, FeedHorizon } from './event-feed.ts';
 import { FOLLOW_MS } from './event-query.ts';
@@ -10,10 +10,25 @@ import { presentEvent } from './event-schema.ts';
 /** How often a stream without events checks its key and whether it must end. */
 const CHECK_MS = 5_000;
 /**
- * Time for which a stream waits after `until`, because the time of an event is the begin of its transaction, which commits
- * later.
+ * Time for which a stream waits after `until`, because the time of an event is the start of its transaction, which takes
+ * its position later.
  */
 const LATE_EVENTS_MS = 10_000;
+
+/**
+ * The position at which a stream with `until` is complete: the newest position of the first horizon after `until` and
+ * the time for late events. Transactions that are open at this time can have taken positions up to it.
+ * @param known the position that an earlier horizon determined
+ * @returns null: no horizon has determined it yet
+ */
+export function lastPosition(
+  known: number | null,
+  until: Date | undefined,
+  { at, newest }: Pick<EventHorizon, 'at' | 'newest'>,
+): number | null {
+  if (known !== null || until === undefined) return known;
+  return at.getTime() >= until.getTime() + LATE_EVENTS_MS ? newest : null;
+}
 
 /** Facts that decide whether a stream ends. */
 export interface StreamState {
@@ -21,24 +36,20 @@ export interface StreamState {
   readonly aborted: boolean;
   /** Whether the API key is still valid. */
   readonly allowed: boolean;
-  /** Time since the begin of the stream. */
+  /** Time since the start of the stream. */
   readonly elapsedMs: number;
-  /** Whether all events up to the horizon were sent. */
-  readonly caughtUp: boolean;
-  /** The end that the client requested. */
-  readonly until: Date | undefined;
-  /** The time of the horizon. */
-  readonly at: Date;
+  /** The position up to which all events were sent; null: more events follow up to the horizon. */
+  readonly sent: number | null;
+  /** The position at which the stream is complete; null: not known, or the stream has no end. */
+  readonly last: number | null;
 }
 
 /** The reason to end a stream; null: the stream continues. The first rule that matches applies. */
-export function streamEnd(state: StreamState): string | null {
-  const { until } = state;
-  if (!state.allowed) return 'The API key is no longer valid.';
-  if (until !== undefined && state.caughtUp && state.at.getTime() >= until.getTime() + LATE_EVENTS_MS)
-    return 'All events before the time `until` were sent.';
-  if (state.aborted) return 'The API shuts down: ask again with the last cursor.';
-  if (state.elapsedMs >= FOLLOW_MS) return 'The time limit is reached: ask again with the last cursor.';
+export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): string | null {
+  if (!allowed) return 'The API key is no longer valid.';
+  if (last !== null && sent !== null && sent >= last) return 'All events before the time `until` were sent.';
+  if (aborted) return 'The API shuts down: ask again with the last cursor.';
+  if (elapsedMs >= FOLLOW_MS) return 'The time limit is reached: ask again with the last cursor.';
   return null;
 }
 
@@ -67,6 +78,7 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
   const { feed, signal, until } = follower;
   const startedAt = performance.now();
   let { place, horizon } = follower;
+  let last: number | null = null;
   for (;;) {
     const allowed = await follower.isAllowed();
     const { events, more, ...read } = allowed
@@ -75,8 +87,10 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     place = read.place;
     // The response begins with the first batch, also when no event matches.
     if (allowed) yield events.map(lineOf);
-    const state = { aborted: signal.aborted, allowed, caughtUp: !more, until, at: horizon.at };
-    const end = streamEnd({ ...state, elapsedMs: performance.now() - startedAt });
+    last = lastPosition(last, until, horizon);
+    const sent = more ? null : horizon.settled;
+    const elapsedMs = performance.now() - startedAt;
+    const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
     if (end !== null) {
       yield [{ end, cursor: streamCursor(place) }];
       return;

@@ -4,6 +4,7 @@ import { FOLLOW_MS } from '../../../../../src/hub/api/events/event-query.ts';
 import {
   type EventFollower,
   followEvents,
+  lastPosition,
   type StreamState,
   streamEnd,
 } from '../../../../../src/hub/api/events/event-stream.ts';
@@ -15,9 +16,8 @@ const running: StreamState = {
   aborted: false,
   allowed: true,
   elapsedMs: 0,
-  caughtUp: true,
-  until: undefined,
-  at,
+  sent: 9,
+  last: null,
 };
 const seconds = (count: number) => new Date(at.getTime() + count * 1000);
 
@@ -26,13 +26,25 @@ test.each([
   { when: 'the key is revoked', state: { allowed: false, aborted: true }, end: /key is no longer valid/ },
   { when: 'the server shuts down', state: { aborted: true }, end: /shuts down: ask again/ },
   { when: 'the time limit is reached', state: { elapsedMs: FOLLOW_MS }, end: /time limit.*ask again/ },
-  { when: 'until is long past', state: { until: seconds(-10) }, end: /before the time `until`/ },
-  { when: 'until is past, and late events can follow', state: { until: seconds(-9) }, end: null },
-  { when: 'until is past, and events are left', state: { until: seconds(-60), caughtUp: false }, end: null },
+  { when: 'all events are sent', state: { last: 9 }, end: /before the time `until`/ },
+  { when: 'an open transaction holds events back', state: { last: 10 }, end: null },
+  { when: 'more events follow', state: { last: 9, sent: null }, end: null },
 ])('decides about the end of a stream when $when', ({ state, end }) => {
   const decided = streamEnd({ ...running, ...state });
   if (end === null) expect(decided).toBeNull();
   else expect(decided).toMatch(end);
+});
+
+test.each([
+  { when: 'the time for late events has passed', until: seconds(-10), position: 7 },
+  { when: 'late events can follow', until: seconds(-9), position: null },
+  { when: 'no end was requested', until: undefined, position: null },
+])('determines the last position when $when', ({ until, position }) => {
+  expect(lastPosition(null, until, { at, newest: 7 })).toBe(position);
+});
+
+test('keeps the last position when the newest position grows', () => {
+  expect(lastPosition(5, seconds(-10), { at, newest: 7 })).toBe(5);
 });
 
 const record = (position: number): EventRecord => ({
@@ -129,4 +141,21 @@ test('reads nothing more when the history was reset while the client took the li
   await lines.next();
   await expect(lines.next()).rejects.toThrow('the history was reset');
   expect(reads).toEqual([0]);
+});
+
+test('ends with until only when the settled position has reached the newest one of that time', async () => {
+  const late = { newest: 5, settled: 3, at, resets: 0 };
+  const horizons = [
+    { ...late, newest: 8, settled: 4 },
+    { ...late, newest: 9, settled: 6 },
+  ];
+  const { lines } = follower(9, {
+    horizon: late,
+    until: seconds(-10),
+    feed: { beyond: async () => horizons.shift() ?? late },
+  });
+  const seen: object[] = [];
+  for await (const batch of lines) seen.push(...batch);
+  const messages = [1, 2, 3, 4, 5, 6].map((position) => ({ message: `event ${position}` }));
+  expect(seen).toMatchObject([...messages, { end: expect.stringContaining('`until`') }]);
 });
