@@ -3,10 +3,10 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import {
-  BEFORE_ALL,
   type EventHorizon,
   type EventPlace,
   hasEventAt,
+  placeBefore,
   placeBeforeNewest,
   readEventHorizon,
   readEventsAfter,
@@ -61,8 +61,9 @@ async function placeOf(
 ): Promise<EventPlace> {
   const { cursor, limit } = query;
   if (cursor === undefined) {
-    if (limit === undefined) return BEFORE_ALL;
-    return placeBeforeNewest(reader, tenantId, filterOf(query), { count: limit, settled });
+    const filter = filterOf(query);
+    if (limit === undefined) return placeBefore(reader, tenantId, filter.since, settled);
+    return placeBeforeNewest(reader, tenantId, filter, { count: limit, settled });
   }
   const place = parseStreamCursor(cursor);
   if (place === null || !(await hasEventAt(reader, tenantId, place))) throw wrongShape([CURSOR_LOST]);

@@ -10,7 +10,7 @@ import {
   SCANNED_EVENTS,
   tenantEventsAfterStatement,
 } from '../sql/events/events-after.ts';
-import { type EventFilter, filterConditions, filterParameters } from './event-filter.ts';
+import { type EventFilter, filterConditions, filterParameters, oldestIdSince } from './event-filter.ts';
 
 /**
  * Reads events in the order of their positions, so that a follower misses none (docs/decisions/0080). Ids have another
@@ -100,6 +100,62 @@ export async function hasEventAt(
   return found.length > 0;
 }
 
+/**
+ * Maximum time between the start of a transaction and its last position. The timeouts of statements and transactions are
+ * much shorter.
+ */
+const MAX_TRANSACTION_MS = 3_600_000;
+
+/**
+ * A place before all events since a time: an event of a transaction that ended before. Events at or before its position
+ * are older than the time, because a transaction takes its positions after it has started.
+ */
+export async function placeBefore(
+  reader: Reader,
+  tenantId: string | null,
+  since: Date | undefined,
+  settled: number,
+): Promise<EventPlace> {
+  if (since === undefined) return BEFORE_ALL;
+  const [place] = await reader.drizzle
+    .select({ position: events.position, id: events.id })
+    .from(events)
+    .where(
+      and(
+        ofTenant(tenantId),
+        // The index finds such an event by its id, and its time decides, because ids have the time of a hub.
+        sql`${events.id} < ${oldestIdSince(since)}`,
+        sql`${events.at} < ${new Date(since.getTime() - MAX_TRANSACTION_MS)}`,
+        sql`${events.position} <= ${settled}`,
+      ),
+    )
+    .orderBy(desc(events.id))
+    .limit(1);
+  return place ?? BEFORE_ALL;
+}
+
+/** The query of `placeBeforeNewest`. `after`: a place before all matching events. */
+export const newestPlaceQuery = (
+  reader: Reader,
+  tenantId: string | null,
+  filter: EventFilter,
+  { after, count, settled }: { readonly after: EventPlace; readonly count: number; readonly settled: number },
+) =>
+  reader.drizzle
+    .select({ position: events.position, id: events.id })
+    .from(events)
+    .where(
+      and(
+        ofTenant(tenantId),
+        ...filterConditions(filter),
+        sql`(${events.position}, ${events.id}) > (${after.position}, ${after.id}::uuid)`,
+        sql`${events.position} <= ${settled}`,
+      ),
+    )
+    .orderBy(desc(events.position), desc(events.id))
+    .limit(1)
+    .offset(count);
+
 /** The place before the newest `count` matching events up to the settled position. */
 export async function placeBeforeNewest(
   reader: Reader,
@@ -107,12 +163,7 @@ export async function placeBeforeNewest(
   filter: EventFilter,
   { count, settled }: { readonly count: number; readonly settled: number },
 ): Promise<EventPlace> {
-  const [place] = await reader.drizzle
-    .select({ position: events.position, id: events.id })
-    .from(events)
-    .where(and(ofTenant(tenantId), ...filterConditions(filter), sql`${events.position} <= ${settled}`))
-    .orderBy(desc(events.position), desc(events.id))
-    .limit(1)
-    .offset(count);
-  return place ?? BEFORE_ALL;
+  const after = await placeBefore(reader, tenantId, filter.since, settled);
+  const [place] = await newestPlaceQuery(reader, tenantId, filter, { after, count, settled });
+  return place ?? after;
 }
