@@ -35,7 +35,7 @@ export interface EventFeed {
 }
 
 const RESET =
-  'The database lost the latest events in a crash, or was restored from a backup. Read the list of events, then ask again.';
+  'The database lost the latest events in a crash, or was restored from a backup. Read the list of events, and follow without cursor.';
 const resetError = () => new ApiError(503, RESET, { retryAfterSeconds: 1 });
 
 /** A waiting stream. */

@@ -1,3 +1,4 @@
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
 import { streamCursor } from './event-cursor.ts';
@@ -44,12 +45,15 @@ export interface StreamState {
   readonly last: number | null;
 }
 
-/** The reason to end a stream; null: the stream continues. The first rule that matches applies. */
-export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): string | null {
-  if (!allowed) return 'The API key is no longer valid.';
-  if (last !== null && sent !== null && sent >= last) return 'All events before the time `until` were sent.';
-  if (aborted) return 'The API shuts down: ask again with the last cursor.';
-  if (elapsedMs >= FOLLOW_MS) return 'The time limit is reached: ask again with the last cursor.';
+const AGAIN = 'Send the request again with the last cursor.';
+
+/** The end of a stream; null: the stream continues. The first rule that matches applies. */
+export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): StreamEnd | null {
+  if (!allowed) return { end: 'The API key is no longer valid.', reason: 'denied' };
+  if (last !== null && sent !== null && sent >= last)
+    return { end: 'All events before the time `until` were sent.', reason: 'complete' };
+  if (aborted) return { end: `The API shuts down. ${AGAIN}`, reason: 'continue' };
+  if (elapsedMs >= FOLLOW_MS) return { end: `The time limit is reached. ${AGAIN}`, reason: 'continue' };
   return null;
 }
 
@@ -92,7 +96,7 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     const elapsedMs = performance.now() - startedAt;
     const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
     if (end !== null) {
-      yield [{ end, cursor: streamCursor(place) }];
+      yield [{ ...end, cursor: streamCursor(place) }];
       return;
     }
     // While the client took the lines, positions up to the horizon can have been assigned to other events.

@@ -137,7 +137,10 @@ test('continues with the last cursor without loss or duplicate when a replica is
   await heard(before, '1', '2', '3');
   await closeGracefully(api.app);
   await before.ended;
-  expect(before.lines.at(-1)).toMatchObject({ end: expect.stringContaining('ask again') });
+  expect(before.lines.at(-1)).toMatchObject({
+    end: expect.stringContaining('shuts down'),
+    reason: 'continue',
+  });
   await store(client.tenantId, '4', '5');
   api = await startApi({ store: first.store });
   onTestFinished(() => api.stop());
@@ -161,7 +164,7 @@ test('ends a stream when its key is revoked, and sends nothing afterwards', asyn
     [client.tenantId],
   );
   await stream.ended;
-  expect(stream.lines.at(-1)).toMatchObject({ end: 'The API key is no longer valid.' });
+  expect(stream.lines.at(-1)).toMatchObject({ end: 'The API key is no longer valid.', reason: 'denied' });
   await store(client.tenantId, 'after');
   expect(messagesOf(stream)).toEqual(['before']);
 });
@@ -260,7 +263,10 @@ test('ends a stream with until when all events before that time were sent', asyn
   const stream = await follow(client, `&until=${time}`);
   await stream.ended;
   expect(messagesOf(stream)).toEqual(['1', '2']);
-  expect(stream.lines.at(-1)).toMatchObject({ end: 'All events before the time `until` were sent.' });
+  expect(stream.lines.at(-1)).toMatchObject({
+    end: 'All events before the time `until` were sent.',
+    reason: 'complete',
+  });
 });
 
 test('ends a stream with until only after an open transaction with an event before that time', async () => {
@@ -275,7 +281,10 @@ test('ends a stream with until only after an open transaction with an event befo
   await slow.query('COMMIT');
   await stream.ended;
   expect(messagesOf(stream)).toEqual(['older', 'newer']);
-  expect(stream.lines.at(-1)).toMatchObject({ end: 'All events before the time `until` were sent.' });
+  expect(stream.lines.at(-1)).toMatchObject({
+    end: 'All events before the time `until` were sent.',
+    reason: 'complete',
+  });
 });
 
 test('limits the streams of a tenant, and a closed stream makes room', async () => {
