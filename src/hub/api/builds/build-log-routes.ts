@@ -15,7 +15,7 @@ import { tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
 import { booleanQuery, integer, pageQuery } from '../core/query.ts';
 import { createWorkHints, type WorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -120,7 +120,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',

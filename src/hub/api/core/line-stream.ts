@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { STREAM_END_REASONS, type StreamEnd } from '../../../domain/core/stream-end.ts';
@@ -25,6 +25,10 @@ export const streamEndSchema = z
     id: 'StreamEnd',
     description: 'The end of a stream. If a stream ends without this object, the stream was interrupted.',
   });
+
+/** Whether a request follows a log or events, so that its response waits. */
+export const isFollowing = ({ query }: FastifyRequest): boolean =>
+  (query as { readonly follow?: unknown } | null)?.follow === true;
 
 /** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;

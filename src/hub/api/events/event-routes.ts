@@ -16,7 +16,7 @@ import { callerOf, keyCheck, tenantMissing, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound, wrongShape } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines } from '../core/line-stream.ts';
 import { deploymentParams, nextOffset } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -143,7 +143,7 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps, follow: Following): v
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/events',
     {
-      config: { access: { scopes: ['deployments:read'], tenant: 'any' }, waits: true },
+      config: { access: { scopes: ['deployments:read'], tenant: 'any' }, waits: isFollowing },
       schema: {
         tags: ['events'],
         summary: 'List events of the tenant',
@@ -177,7 +177,7 @@ export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/events',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['events'],
         summary: 'List events',

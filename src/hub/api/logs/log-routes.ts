@@ -10,7 +10,7 @@ import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -162,7 +162,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/logs',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',
