@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventHorizon } from '../../store/events/event-follow.ts';
+import type { EventHorizon, EventProgress } from '../../store/events/event-follow.ts';
 import { ApiError } from '../core/errors.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 
@@ -22,14 +22,31 @@ export interface FeedHorizon extends EventHorizon {
   readonly resets: number;
 }
 
+/** What a stream waits for. */
+export interface FeedWait {
+  /** The horizon up to which the stream has read. */
+  readonly horizon: FeedHorizon;
+  /** null: events of all tenants and of the platform. */
+  readonly tenantId: string | null;
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+export interface FeedResult {
+  /** The last known horizon. */
+  readonly horizon: FeedHorizon;
+  /** false: the tenant has no event between both horizons, so nothing must be read. */
+  readonly hasEvents: boolean;
+}
+
 export interface EventFeed {
   /** Reads the horizon now. Concurrent calls share one read. @throws StoreError, ApiError 503 */
   now(): Promise<FeedHorizon>;
   /**
-   * Resolves with a horizon beyond `horizon`, or with the last known horizon after `ms` or when the signal aborts.
-   * @throws StoreError, ApiError 503 when the history was reset after `horizon` was read
+   * Resolves when the tenant can have events beyond a horizon, and otherwise after `ms` or when the signal aborts.
+   * @throws StoreError, ApiError 503 when the history was reset after the horizon was read
    */
-  beyond(horizon: FeedHorizon, ms: number, signal: AbortSignal): Promise<FeedHorizon>;
+  beyond(wait: FeedWait): Promise<FeedResult>;
   /** @throws ApiError 503 when the history was reset after `horizon` was read */
   check(horizon: FeedHorizon): void;
 }
@@ -41,7 +58,8 @@ const resetError = () => new ApiError(503, RESET, { retryAfterSeconds: 1 });
 /** A waiting stream. */
 interface Waiter {
   readonly horizon: FeedHorizon;
-  done(): void;
+  readonly tenantId: string | null;
+  done(hasEvents: boolean): void;
   fail(error: unknown): void;
 }
 
@@ -53,11 +71,17 @@ export function nextHorizon(known: FeedHorizon, read: EventHorizon): FeedHorizon
   return { ...read, settled: Math.max(known.settled, read.settled), resets: known.resets };
 }
 
+/** Whether a stream must read. A stream of the platform reads the events of all tenants. */
+function concerns(tenants: EventProgress['tenants'], tenantId: string | null): boolean {
+  if (tenants === null) return true;
+  return tenantId === null ? tenants.size > 0 : tenants.has(tenantId);
+}
+
 const NOTHING: FeedHorizon = { newest: 0, settled: 0, at: new Date(0), resets: 0 };
 
-/** @param read reads the horizon from the database */
+/** @param read reads the horizon from the database, and the tenants with events after a position */
 export function createEventFeed(
-  read: () => Promise<EventHorizon>,
+  read: (after: number) => Promise<EventProgress>,
   hints: WorkHints,
   { pollMs = POLL_MS, minPauseMs = MIN_PAUSE_MS } = {},
 ): EventFeed {
@@ -74,18 +98,20 @@ export function createEventFeed(
     if (resets !== known.resets) throw resetError();
   };
 
-  /** Ends the wait of all streams that the known horizon concerns. */
-  const wake = (): void => {
+  /** Ends the wait of the streams of these tenants. All other streams only skip the positions. */
+  const wake = (tenants: EventProgress['tenants']): void => {
     for (const waiter of waiters) {
-      if (waiter.horizon.resets !== known.resets) waiter.fail(resetError());
-      else if (known.settled > waiter.horizon.settled) waiter.done();
+      const { horizon, tenantId } = waiter;
+      if (horizon.resets !== known.resets) waiter.fail(resetError());
+      else if (known.settled > horizon.settled && concerns(tenants, tenantId)) waiter.done(true);
     }
   };
 
   const readNext = async (): Promise<FeedHorizon> => {
     ticket = hints.ticket(EVENTS);
-    known = nextHorizon(known, await read());
-    wake();
+    const { horizon, tenants } = await read(known.settled);
+    known = nextHorizon(known, horizon);
+    wake(tenants);
     return known;
   };
 
@@ -122,26 +148,28 @@ export function createEventFeed(
   return {
     now,
     check,
-    async beyond(horizon, ms, signal) {
+    async beyond({ horizon, tenantId, ms, signal }) {
       check(horizon);
-      if (known.settled > horizon.settled || signal.aborted) return known;
+      if (known.settled > horizon.settled) return { horizon: known, hasEvents: true };
+      if (signal.aborted) return { horizon: known, hasEvents: false };
       return new Promise((resolve, reject) => {
         const leave = () => {
           clearTimeout(timer);
-          signal.removeEventListener('abort', done);
+          signal.removeEventListener('abort', skip);
           waiters.delete(waiter);
         };
-        const done = () => {
+        const done = (hasEvents: boolean) => {
           leave();
-          resolve(known);
+          resolve({ horizon: known, hasEvents });
         };
+        const skip = () => done(false);
         const fail = (error: unknown) => {
           leave();
           reject(error);
         };
-        const waiter: Waiter = { horizon, done, fail };
-        const timer = setTimeout(done, ms);
-        signal.addEventListener('abort', done, { once: true });
+        const waiter: Waiter = { horizon, tenantId, done, fail };
+        const timer = setTimeout(skip, ms);
+        signal.addEventListener('abort', skip, { once: true });
         waiters.add(waiter);
         start();
       });

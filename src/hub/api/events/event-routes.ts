@@ -8,7 +8,7 @@ import {
   hasEventAt,
   placeBefore,
   placeBeforeNewest,
-  readEventHorizon,
+  readEventProgress,
   readEventsAfter,
 } from '../../store/events/event-follow.ts';
 import { listEvents } from '../../store/events/event-list.ts';
@@ -89,7 +89,7 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps) {
   const readers = createReaders(READERS, 'streams of events');
   const isValid = keyCheck(deps);
   const feed = createEventFeed(
-    () => database.forPlatform(FOLLOWING).read(readEventHorizon),
+    (after) => database.forPlatform(FOLLOWING).read((reader) => readEventProgress(reader, after)),
     deps.eventHints ?? createWorkHints(),
   );
   return async (
@@ -106,6 +106,7 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps) {
     const filter = filterOf(query);
     const batches = followEvents({
       feed,
+      tenantId,
       place,
       horizon,
       read: (after, settled) =>

@@ -60,6 +60,8 @@ export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamSta
 /** What a stream needs. */
 export interface EventFollower {
   readonly feed: EventFeed;
+  /** null: events of all tenants and of the platform. */
+  readonly tenantId: string | null;
   /** The place after which the stream begins, and the horizon at that time. */
   readonly place: EventPlace;
   readonly horizon: FeedHorizon;
@@ -79,16 +81,16 @@ const lineOf = (event: EventRecord) => ({ ...presentEvent(event), cursor: stream
  * only its own stream. An empty batch is a keepalive.
  */
 export async function* followEvents(follower: EventFollower): AsyncGenerator<readonly object[]> {
-  const { feed, signal, until } = follower;
+  const { feed, signal, tenantId, until } = follower;
   const startedAt = performance.now();
   let { place, horizon } = follower;
   let last: number | null = null;
+  let hasEvents = true;
   for (;;) {
     const allowed = await follower.isAllowed();
-    const { events, more, ...read } = allowed
-      ? await follower.read(place, horizon.settled)
-      : { events: [], more: false, place };
-    place = read.place;
+    let more = false;
+    let events: readonly EventRecord[] = [];
+    if (allowed && hasEvents) ({ events, more, place } = await follower.read(place, horizon.settled));
     // The response begins with the first batch, also when no event matches.
     if (allowed) yield events.map(lineOf);
     last = lastPosition(last, until, horizon);
@@ -101,6 +103,6 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     }
     // While the client took the lines, positions up to the horizon can have been assigned to other events.
     if (more) feed.check(horizon);
-    else horizon = await feed.beyond(horizon, CHECK_MS, signal);
+    else ({ horizon, hasEvents } = await feed.beyond({ horizon, tenantId, ms: CHECK_MS, signal }));
   }
 }

@@ -4,6 +4,7 @@ import { and, desc, eq, sql } from '../core/drizzle.ts';
 import { type EventRecord, withCurrentNames } from '../core/events.ts';
 import { events } from '../core/schema.ts';
 import { eventHorizonStatement } from '../sql/events/event-horizon.ts';
+import { eventTenantsStatement } from '../sql/events/event-tenants.ts';
 import {
   type EventAfter,
   platformEventsAfterStatement,
@@ -41,6 +42,26 @@ export async function readEventHorizon(reader: Reader): Promise<EventHorizon> {
   const [horizon] = await reader.run(eventHorizonStatement, {});
   if (horizon === undefined) throw new Error('failed to read the positions of events: no row was returned');
   return horizon;
+}
+
+/** Maximum number of positions whose tenants are read. The limit bounds the time of the statement. */
+const MAX_NAMED_POSITIONS = 1000;
+
+/** A horizon, and who has events since the previous one. */
+export interface EventProgress {
+  readonly horizon: EventHorizon;
+  /** The tenants with events between both settled positions; null in the set: the platform. null: any tenant can have. */
+  readonly tenants: ReadonlySet<string | null> | null;
+}
+
+/** The horizon of all tenants, and the tenants with events after the position `after`. */
+export async function readEventProgress(reader: Reader, after: number): Promise<EventProgress> {
+  const horizon = await readEventHorizon(reader);
+  const { settled } = horizon;
+  if (settled <= after) return { horizon, tenants: new Set() };
+  if (settled - after > MAX_NAMED_POSITIONS) return { horizon, tenants: null };
+  const rows = await reader.run(eventTenantsStatement, { after, settled });
+  return { horizon, tenants: new Set(rows.map(({ tenantId }) => tenantId)) };
 }
 
 /** Events after a place. */

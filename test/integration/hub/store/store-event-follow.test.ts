@@ -12,6 +12,7 @@ import {
   placeBefore,
   placeBeforeNewest,
   readEventHorizon,
+  readEventProgress,
   readEventsAfter,
 } from '../../../../src/hub/store/events/event-follow.ts';
 import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
@@ -234,6 +235,23 @@ test('starts after the events that are certainly older when since is set', async
     placeBeforeNewest(reader, tenantId, { since: ago(0) }, { count: 10, settled }),
   );
   expect(await follower(tenantId, {}, few)()).toEqual(recent.slice(1));
+});
+
+test('names the tenants with events since a position, unless there are too many positions', async () => {
+  const [ours, theirs] = [await newTenant(store), await newTenant(store)];
+  const progress = (after: number) =>
+    store.database.platform.read((reader) => readEventProgress(reader, after));
+  const { settled } = await horizon();
+  expect((await progress(settled)).tenants).toEqual(new Set());
+  await append(ours.scope, event(ours.tenantId, '1'), event(ours.tenantId, '2'));
+  expect((await progress(settled)).tenants).toEqual(new Set([ours.tenantId]));
+  await append(theirs.scope, event(theirs.tenantId, '3'));
+  await store.database.platform.transaction((transaction) =>
+    appendEvents(transaction, [{ ...event(ours.tenantId, 'of the platform'), tenantId: null }]),
+  );
+  expect((await progress(settled)).tenants).toEqual(new Set([ours.tenantId, theirs.tenantId, null]));
+  await store.sql(`SELECT setval('event_positions', ${settled + 5_000})`);
+  expect((await progress(settled)).tenants).toBeNull();
 });
 
 test('pages of a list do not shift when events are added', async () => {

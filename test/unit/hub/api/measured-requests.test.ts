@@ -26,7 +26,7 @@ test('marks every route that may wait: those with wait_seconds and those that st
     if (Object.hasOwn(answers?.[200]?.content ?? {}, NDJSON)) streamed.add(url);
   });
   await app.ready();
-  expect(marked).toEqual(waiting.union(streamed));
+  expect(marked).toEqual(new Set([...waiting, ...streamed]));
   expect(following).toEqual(streamed);
   expect([...marked].sort()).toEqual([
     '/v2/deployments/:deployment_id/events',

@@ -71,7 +71,8 @@ function follower(
   const leaving = new AbortController();
   const all = Array.from({ length: stored }, (_, index) => record(index + 1));
   const lines = followEvents({
-    feed: { now: async () => horizon, beyond: async () => horizon, check: () => undefined, ...feed },
+    feed: { now: async () => horizon, beyond: async () => ({ horizon, hasEvents: false }), check: () => undefined, ...feed },
+    tenantId: null,
     place: BEFORE_ALL,
     horizon,
     async read(place, settled) {
@@ -150,10 +151,33 @@ test('ends with until only when the settled position has reached the newest one 
   const { lines } = follower(9, {
     horizon: late,
     until: seconds(-10),
-    feed: { beyond: async () => horizons.shift() ?? late },
+    feed: { beyond: async () => ({ horizon: horizons.shift() ?? late, hasEvents: true }) },
   });
   const seen: object[] = [];
   for await (const batch of lines) seen.push(...batch);
   const messages = [1, 2, 3, 4, 5, 6].map((position) => ({ message: `event ${position}` }));
   expect(seen).toMatchObject([...messages, { reason: 'complete' }]);
+});
+
+test('reads nothing when its tenant has no event before the new horizon, and still checks the key', async () => {
+  let checks = 0;
+  let waits = 0;
+  const { lines, reads, leave } = follower(1, {
+    isAllowed: async () => {
+      checks += 1;
+      return true;
+    },
+    feed: {
+      beyond: async ({ horizon }) => {
+        waits += 1;
+        if (waits === 3) leave();
+        return { horizon: { ...horizon, settled: horizon.settled + 1 }, hasEvents: false };
+      },
+    },
+  });
+  const seen: object[] = [];
+  for await (const batch of lines) seen.push(...batch);
+  expect(seen).toMatchObject([{ message: 'event 1' }, { reason: 'continue' }]);
+  expect(reads).toEqual([0]);
+  expect(checks).toBe(4);
 });
