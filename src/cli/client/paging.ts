@@ -7,7 +7,8 @@ export interface Page {
 
 interface Answer<Item> {
   readonly resources: readonly Item[];
-  readonly offset: number;
+  /** null: the page has no next page by offset. */
+  readonly offset: number | null;
 }
 
 const PAGE = 100;
@@ -25,7 +26,7 @@ export async function allOf<Item>(
     const limit = Math.min(PAGE, most - found.length);
     const page = await ask({ limit, offset });
     found.push(...page.resources);
-    if (page.resources.length < limit) break;
+    if (page.resources.length < limit || page.offset === null) break;
     offset = page.offset;
   }
   return found;
