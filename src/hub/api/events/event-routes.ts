@@ -77,7 +77,8 @@ async function readPage(reader: Reader, tenantId: string | null, query: EventsQu
   const events = found.slice(0, limit);
   return {
     resources: events.map(presentEvent),
-    offset: nextOffset(query, events),
+    // Pages by cursor have no offset: the number of events before the page is not known.
+    offset: query.cursor === undefined ? nextOffset(query, events) : null,
     cursor: found.length > limit ? (events.at(-1)?.id ?? null) : null,
   };
 }

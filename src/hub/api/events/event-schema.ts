@@ -38,7 +38,12 @@ const eventSchema = z
 export const eventListSchema = z
   .object({
     resources: z.array(eventSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
+    offset: z
+      .int()
+      .nullable()
+      .describe(
+        'To get the next page, pass this value in the next request. null: the request had a cursor.',
+      ),
     cursor: z
       .string()
       .nullable()

@@ -62,7 +62,7 @@ export interface EventFollower {
   readonly feed: EventFeed;
   /** null: events of all tenants and of the platform. */
   readonly tenantId: string | null;
-  /** The place after which the stream begins, and the horizon at that time. */
+  /** The place after which the stream starts, and the horizon at that time. */
   readonly place: EventPlace;
   readonly horizon: FeedHorizon;
   /** Reads the next matching events up to a position. */
@@ -91,7 +91,7 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     let more = false;
     let events: readonly EventRecord[] = [];
     if (allowed && hasEvents) ({ events, more, place } = await follower.read(place, horizon.settled));
-    // The response begins with the first batch, also when no event matches.
+    // The response starts with the first batch, also when no event matches.
     if (allowed) yield events.map(lineOf);
     last = lastPosition(last, until, horizon);
     const sent = more ? null : horizon.settled;
