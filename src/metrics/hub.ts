@@ -43,7 +43,7 @@ function requestMetrics(registry: Registry): RequestPart {
     name: 'http_request_duration_seconds',
     help:
       'Duration of requests in seconds by method, route template (none: unknown path) and status code. 499: the client ' +
-      'disconnected before the whole response. Routes whose responses wait for events are not included.',
+      'disconnected before the whole response. Requests whose responses wait for events are not included.',
     labelNames,
     buckets: REQUEST_BUCKETS,
     registers: [registry],
@@ -51,8 +51,8 @@ function requestMetrics(registry: Registry): RequestPart {
   const waiting = new Counter({
     name: 'berth_http_waiting_requests_total',
     help:
-      'Requests to routes whose responses can wait (long polls, logs, events), by method, route template and status ' +
-      'code. 499: the client disconnected, which is normal for a stream of logs or events.',
+      'Requests whose responses wait (long polls, and logs and events that are followed), by method, route template ' +
+      'and status code. 499: the client disconnected, which is normal for a stream of logs or events.',
     labelNames,
     registers: [registry],
   });

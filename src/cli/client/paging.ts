@@ -7,7 +7,8 @@ export interface Page {
 
 interface Answer<Item> {
   readonly resources: readonly Item[];
-  readonly offset: number;
+  /** null: the page has no next page by offset. */
+  readonly offset: number | null;
 }
 
 const PAGE = 100;
@@ -25,7 +26,7 @@ export async function* itemsOf<Item>(
     const limit = Math.min(PAGE, most - found);
     const page = await ask({ limit, offset });
     yield* page.resources;
-    if (page.resources.length < limit) return;
+    if (page.resources.length < limit || page.offset === null) return;
     found += page.resources.length;
     offset = page.offset;
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BUILD_STEP_NAMES } from '../../domain/builds/build.ts';
 import { LOG_ABILITIES, logLineSchema, logQuerySchema } from '../../domain/core/log-query.ts';
+import { STREAM_END_REASONS } from '../../domain/core/stream-end.ts';
 import { MAX_WAIT_SECONDS } from './work-protocol.ts';
 
 /** Listener messages with logs (part of the listener protocol, see work-protocol.ts). */
@@ -111,6 +112,10 @@ export const logChunkSchema = z.object({
     )
     .max(MAX_PIECE_LINES),
   end: z.string().max(1000).optional().describe('Message that states why the log ends.'),
+  end_reason: z
+    .enum(STREAM_END_REASONS)
+    .optional()
+    .describe('Reason of `end`, for programs. Absent: the listener has the previous version.'),
 });
 export type LogChunk = z.infer<typeof logChunkSchema>;
 export const logChunkResponseSchema = z.object({ state: z.enum(['taken', 'full']) });

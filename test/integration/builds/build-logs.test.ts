@@ -107,7 +107,7 @@ test('returns lines during the build, masked and in order, and follows them to t
   expect(texts(whole)).toEqual(expected);
   expect(whole).toMatchObject({ offset: expected.length, complete: true });
   expect(stream.lines.slice(0, -1)).toEqual(whole.resources);
-  expect(stream.lines.at(-1)).toEqual({ end: 'The log of the build is complete.' });
+  expect(stream.lines.at(-1)).toEqual({ end: 'The log of the build is complete.', reason: 'complete' });
   expect(whole.resources.every(({ at, attempt }) => attempt === 1 && !Number.isNaN(Date.parse(at)))).toBe(
     true,
   );

@@ -19,18 +19,26 @@ const PAUSE_MS = 1000;
 /** Maximum number of consecutive responses that are cut off before they return a line. */
 const MAX_TRIES = 5;
 
-/**
- * Kind of the last line of a response. `again`: the next request continues the log. `broken`: a failure ended the
- * response. undefined: not the last line.
- */
-function endOf(line: unknown): 'over' | 'again' | 'broken' | undefined {
-  const { end } = line as { end?: unknown };
-  if (end === undefined) return undefined;
-  if (String(end).includes('broke off')) return 'broken';
-  return String(end).includes('ask again') ? 'again' : 'over';
+/** The last line of a response, which says why the stream ends. */
+interface StreamEnd {
+  readonly end: string;
+  readonly reason: 'complete' | 'continue' | 'denied' | 'failed';
 }
 
-const messageOf = (line: unknown): string => harmless(String((line as { end: unknown }).end));
+const isEnd = (line: unknown): line is StreamEnd => (line as Partial<StreamEnd>).end !== undefined;
+
+/**
+ * The message of a stream that is complete. null: the next request continues the stream.
+ * @throws ApiProblem when another request fails, or when an error ended the response
+ */
+export function messageAtEnd({ end, reason }: StreamEnd): string | null {
+  const message = harmless(String(end));
+  if (reason === 'complete') return message;
+  if (reason === 'continue') return null;
+  // The message names who lacks the right. This can also be the listener.
+  if (reason === 'denied') throw new ApiProblem(403, message, null);
+  throw new ApiProblem(503, message);
+}
 
 /** Whether an error is transient. */
 function mayPass(error: unknown, context: Context): boolean {
@@ -39,21 +47,19 @@ function mayPass(error: unknown, context: Context): boolean {
 
 /**
  * The lines of one response.
- * @returns why the log ends; `again`: the next request continues the log; `cut off`: the response has no end
- * @throws ApiProblem when the response ended with a failure
+ * @returns why the log ends. null: the next request continues the log. undefined: the response was cut off
+ * @throws ApiProblem when the right to read was lost, or an error ended the response
  */
 async function* linesOf(
   answer: AsyncIterable<unknown>,
   onLine: () => void,
-): AsyncGenerator<unknown, { readonly over: string } | 'again' | 'cut off'> {
+): AsyncGenerator<unknown, string | null | undefined> {
   for await (const line of answer) {
-    const end = endOf(line);
-    if (end === 'broken') throw new ApiProblem(503, messageOf(line));
-    if (end !== undefined) return end === 'over' ? { over: messageOf(line) } : 'again';
+    if (isEnd(line)) return messageAtEnd(line);
     onLine();
     yield line;
   }
-  return 'cut off';
+  return undefined;
 }
 
 /**
@@ -68,12 +74,12 @@ export async function* followed(
   for (let tries = 1; !context.stopped.aborted; tries += 1) {
     const before = read;
     try {
-      const end = yield* linesOf(ask(read), () => {
+      const over = yield* linesOf(ask(read), () => {
         read += 1;
       });
-      if (typeof end === 'object') return context.note(end.over);
-      // The server has ended a quiet stream in order.
-      if (end === 'again') tries = 0;
+      if (typeof over === 'string') return context.note(over);
+      // The server also ends quiet streams in order.
+      if (over === null) tries = 0;
     } catch (error) {
       if (!mayPass(error, context) || tries >= MAX_TRIES) throw error;
     }

@@ -3,6 +3,7 @@ import {
   MAX_PIECE_CHARACTERS,
   MAX_PIECE_LINES,
 } from '../../../contract/protocol/log-protocol.ts';
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
@@ -45,13 +46,23 @@ interface Tail {
   left: number;
 }
 
+const complete = (end: string): StreamEnd => ({ end, reason: 'complete' });
 const NO_PODS = 'No requested pod of the deployment has started.';
 const NO_FORMER = 'No requested container has a previous run.';
 const ALL = 'All available lines were returned.';
-const FORBIDDEN = 'The listener of the cluster lacks the right to list pods or to read their logs.';
-const STOPPED = 'The listener of the cluster was stopped: ask again.';
+const FORBIDDEN: StreamEnd = {
+  end: 'The listener of the cluster lacks the right to list pods or to read their logs.',
+  reason: 'denied',
+};
+const STOPPED: StreamEnd = {
+  end: 'The listener of the cluster was stopped. Send the request again.',
+  reason: 'continue',
+};
 const STOP_MS = 1000;
-const AWAY = 'The cluster of the deployment does not respond.';
+const AWAY: StreamEnd = { end: 'The cluster of the deployment does not respond.', reason: 'failed' };
+
+/** The end of a log as part of a chunk. */
+const inChunk = ({ end, reason }: StreamEnd) => ({ end, end_reason: reason });
 
 const newTail = (isFirst: boolean): Tail => ({
   at: undefined,
@@ -96,9 +107,9 @@ export class LogReading {
 
   /**
    * Reads until the log is complete.
-   * @returns the reason, as a sentence
+   * @returns why the log ends
    */
-  async #read(): Promise<string> {
+  async #read(): Promise<StreamEnd> {
     const { request, clock } = this.#options;
     const { signal } = this.#ending;
     try {
@@ -114,7 +125,7 @@ export class LogReading {
         this.#reportSkipped(left);
         await sleep(clock, POLL_MS, signal);
       }
-      return ALL;
+      return complete(ALL);
     } catch (error) {
       return isKubeError(error, 'forbidden') ? FORBIDDEN : AWAY;
     } finally {
@@ -122,10 +133,10 @@ export class LogReading {
     }
   }
 
-  #sum(found: number, left: readonly LoggedContainer[]): string {
-    if (found === 0) return this.#options.request.query.previous ? NO_FORMER : NO_PODS;
+  #sum(found: number, left: readonly LoggedContainer[]): StreamEnd {
+    if (found === 0) return complete(this.#options.request.query.previous ? NO_FORMER : NO_PODS);
     const unread = this.#unread === 0 ? '' : ` The logs of ${this.#unread} containers could not be read.`;
-    return `${ALL}${unread}${skippedSentence(left)}`;
+    return complete(`${ALL}${unread}${skippedSentence(left)}`);
   }
 
   /** Reports each skipped container once, with a line among the lines of the other containers. */
@@ -216,10 +227,10 @@ export class LogReading {
   }
 
   /** Sends lines, or an empty chunk as a sign of life, until the end was sent or the reader is gone. */
-  async #send(reading: Promise<string>): Promise<void> {
+  async #send(reading: Promise<StreamEnd>): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#ending;
-    let end: string | undefined;
+    let end: StreamEnd | undefined;
     reading.then((why) => {
       end = why;
       this.#buffer.wake();
@@ -228,7 +239,7 @@ export class LogReading {
       const lines = this.#buffer.take(MAX_PIECE_LINES, MAX_PIECE_CHARACTERS);
       const last = this.#buffer.isEmpty ? end : undefined;
       this.#seq += 1;
-      const chunk = { seq: this.#seq, lines, ...(last === undefined ? {} : { end: last }) };
+      const chunk = { seq: this.#seq, lines, ...(last === undefined ? {} : inChunk(last)) };
       if (!(await this.#delivery.deliver(chunk, signal)) || last !== undefined) return;
       await sleep(clock, CHUNK_PAUSE_MS, signal);
       if (this.#buffer.isEmpty && end === undefined)
@@ -239,7 +250,7 @@ export class LogReading {
   /** The listener stops. The reader is informed, so that it does not wait for a timeout. */
   async #reportStop(): Promise<void> {
     if (!this.#options.term.isValid()) return;
-    const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };
+    const chunk = { seq: this.#seq + 1, lines: [], ...inChunk(STOPPED) };
     await this.#delivery.post(chunk, AbortSignal.timeout(STOP_MS)).catch(() => undefined);
   }
 }

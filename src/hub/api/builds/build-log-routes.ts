@@ -7,6 +7,7 @@ import {
   KEPT_BUILD_LOGS,
   KEPT_LOG,
 } from '../../../domain/builds/build-log.ts';
+import type { StreamEnd, StreamEndReason } from '../../../domain/core/stream-end.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import { type ReadLog, readBuildLog } from '../../store/builds/build-logs.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
@@ -14,7 +15,7 @@ import { tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
 import { booleanQuery, integer, pageQuery } from '../core/query.ts';
 import { createWorkHints, type WorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -39,7 +40,7 @@ const query = z.strictObject({
   follow: booleanQuery
     .default(false)
     .describe(
-      `true: stream the lines as they arrive, as ${NDJSON}, until the build has ended. The last line is an object with only the member \`end\`.`,
+      `true: stream the lines as they arrive, as ${NDJSON}, until the build has ended. The last line is an object with the members \`end\` and \`reason\`.`,
     ),
 });
 
@@ -84,6 +85,8 @@ function logReader(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place)
     });
 }
 
+const endOf = (reason: StreamEndReason, end: string): StreamEnd => ({ end, reason });
+
 interface Following {
   readonly readPage: ReturnType<typeof logReader>;
   readonly hints: WorkHints;
@@ -101,12 +104,12 @@ async function* follow({ readPage, hints, id, page, signal }: Following): AsyncG
     offset += lines.length;
     yield lines;
     if (complete) {
-      yield [{ end: 'The log of the build is complete.' }];
+      yield [endOf('complete', 'The log of the build is complete.')];
       return;
     }
     if (lines.length < page.limit) await hints.wait(id, ticket, REQUERY_MS, signal);
   }
-  yield [{ end: `More lines may exist: ask again with offset ${offset}.` }];
+  yield [endOf('continue', `More lines may exist. Send the request again with offset ${offset}.`)];
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
@@ -117,7 +120,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['revisions'],
         summary: 'Get the build log of a revision',

@@ -1,22 +1,34 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Logger } from '../../../domain/core/logger.ts';
+import { STREAM_END_REASONS, type StreamEnd } from '../../../domain/core/stream-end.ts';
 import { ApiError, toApiError } from './errors.ts';
 
 /**
- * Streaming responses with one JSON object per line (application/x-ndjson). The last line is `{"end": "…"}`. A response
- * without this line was cut off. Empty lines keep the connection alive.
+ * Streaming responses with one JSON object per line (application/x-ndjson). The last line is `{"end": "…", "reason": "…"}`.
+ * A response without this line was interrupted. Empty lines keep the connection alive.
  */
 
 export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
-  .object({ end: z.string().describe('The last line: a message that says why the stream ends.') })
+  .object({
+    end: z.string().describe('The last line: a message for people that says why the stream ends.'),
+    reason: z
+      .enum(STREAM_END_REASONS)
+      .describe(
+        'Why the stream ends. complete: everything that was requested was sent. continue: send the request again to continue. denied: the right to read was lost, so another request fails. failed: an error interrupted the stream, and another request may succeed.',
+      ),
+  })
   .meta({
     id: 'StreamEnd',
     description: 'The end of a stream. If a stream ends without this object, the stream was interrupted.',
   });
+
+/** Whether a request follows a log or events, so that its response waits. */
+export const isFollowing = ({ query }: FastifyRequest): boolean =>
+  (query as { readonly follow?: unknown } | null)?.follow === true;
 
 /** Time without a line after which an empty line is sent, because proxies close connections that send nothing. */
 const HEARTBEAT_MS = 15_000;
@@ -25,6 +37,13 @@ const HEARTBEAT_MS = 15_000;
 export type Batches = AsyncIterable<readonly object[]>;
 
 type WriteLine = (line: object) => string;
+
+/** The last line of a stream that an error ended. */
+export function endOfFailure({ statusCode, detail }: Pick<ApiError, 'statusCode' | 'detail'>): StreamEnd {
+  const why = typeof detail === 'string' ? detail : 'The request was rejected.';
+  if (statusCode === 401 || statusCode === 403) return { end: why, reason: 'denied' };
+  return { end: statusCode >= 500 ? `${why} The response was interrupted.` : why, reason: 'failed' };
+}
 
 async function* encoded(batches: Batches, writeLine: WriteLine, logger: Logger): AsyncGenerator<string> {
   // The response head is sent with the first line, so the first line is sent at once.
@@ -37,12 +56,9 @@ async function* encoded(batches: Batches, writeLine: WriteLine, logger: Logger):
       yield batch.length === 0 ? '\n' : batch.map((line) => `${writeLine(line)}\n`).join('');
     }
   } catch (error) {
-    const { statusCode, detail } = toApiError(error);
-    if (statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines was interrupted');
-    const why = typeof detail === 'string' ? detail : 'The request was rejected.';
-    // Clients recognize by the text "ask again" that the stream continues.
-    const isBroken = statusCode >= 500 && !why.includes('ask again');
-    yield `${writeLine({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
+    const failure = toApiError(error);
+    if (failure.statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines was interrupted');
+    yield `${writeLine(endOfFailure(failure))}\n`;
   }
 }
 

@@ -46,7 +46,7 @@ const parameters = {
   follow: booleanQuery
     .default(false)
     .describe(
-      `true: stream the events as ${NDJSON}, oldest first: the stored events that match, and then new events as they are stored, for at most ${FOLLOW_MS / 60_000} minutes. Each line has a \`cursor\`. The last line is an object with the member \`end\`. Empty lines keep the connection alive.`,
+      `true: stream the events as ${NDJSON}, oldest first: the stored events that match, and then new events as they are stored, for at most ${FOLLOW_MS / 60_000} minutes. Each line has a \`cursor\`. The last line is an object with the members \`end\` and \`reason\`. Empty lines keep the connection alive.`,
     ),
 };
 

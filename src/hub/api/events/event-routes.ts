@@ -3,12 +3,12 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import {
-  BEFORE_ALL,
   type EventHorizon,
   type EventPlace,
   hasEventAt,
+  placeBefore,
   placeBeforeNewest,
-  readEventHorizon,
+  readEventProgress,
   readEventsAfter,
 } from '../../store/events/event-follow.ts';
 import { listEvents } from '../../store/events/event-list.ts';
@@ -16,7 +16,7 @@ import { callerOf, keyCheck, tenantMissing, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound, wrongShape } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines } from '../core/line-stream.ts';
 import { deploymentParams, nextOffset } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -61,8 +61,9 @@ async function placeOf(
 ): Promise<EventPlace> {
   const { cursor, limit } = query;
   if (cursor === undefined) {
-    if (limit === undefined) return BEFORE_ALL;
-    return placeBeforeNewest(reader, tenantId, filterOf(query), { count: limit, settled });
+    const filter = filterOf(query);
+    if (limit === undefined) return placeBefore(reader, tenantId, filter.since, settled);
+    return placeBeforeNewest(reader, tenantId, filter, { count: limit, settled });
   }
   const place = parseStreamCursor(cursor);
   if (place === null || !(await hasEventAt(reader, tenantId, place))) throw wrongShape([CURSOR_LOST]);
@@ -76,7 +77,8 @@ async function readPage(reader: Reader, tenantId: string | null, query: EventsQu
   const events = found.slice(0, limit);
   return {
     resources: events.map(presentEvent),
-    offset: nextOffset(query, events),
+    // Pages by cursor have no offset: the number of events before the page is not known.
+    offset: query.cursor === undefined ? nextOffset(query, events) : null,
     cursor: found.length > limit ? (events.at(-1)?.id ?? null) : null,
   };
 }
@@ -88,7 +90,7 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps) {
   const readers = createReaders(READERS, 'streams of events');
   const isValid = keyCheck(deps);
   const feed = createEventFeed(
-    () => database.forPlatform(FOLLOWING).read(readEventHorizon),
+    (after) => database.forPlatform(FOLLOWING).read((reader) => readEventProgress(reader, after)),
     deps.eventHints ?? createWorkHints(),
   );
   return async (
@@ -105,6 +107,7 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps) {
     const filter = filterOf(query);
     const batches = followEvents({
       feed,
+      tenantId,
       place,
       horizon,
       read: (after, settled) =>
@@ -142,7 +145,7 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps, follow: Following): v
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/events',
     {
-      config: { access: { scopes: ['deployments:read'], tenant: 'any' }, waits: true },
+      config: { access: { scopes: ['deployments:read'], tenant: 'any' }, waits: isFollowing },
       schema: {
         tags: ['events'],
         summary: 'List events of the tenant',
@@ -176,7 +179,7 @@ export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/events',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['events'],
         summary: 'List events',

@@ -38,7 +38,12 @@ const eventSchema = z
 export const eventListSchema = z
   .object({
     resources: z.array(eventSchema).describe('Newest first.'),
-    offset: z.int().describe('To get the next page, pass this value in the next request.'),
+    offset: z
+      .int()
+      .nullable()
+      .describe(
+        'To get the next page, pass this value in the next request. null: the request had a cursor.',
+      ),
     cursor: z
       .string()
       .nullable()
@@ -63,7 +68,13 @@ export const eventLineSchema = z
       description: 'An event of a stream, with the cursor that continues the stream after it.',
     }),
     streamEndSchema
-      .extend({ cursor: cursorSchema.optional() })
+      .extend({
+        cursor: cursorSchema
+          .optional()
+          .describe(
+            'To continue after the last line, pass this value in the next request with `follow`. Absent when an error ended the stream: then use the `cursor` of the last event.',
+          ),
+      })
       .meta({ id: 'EventStreamEnd', description: 'The end of a stream.' }),
   ])
   .meta({ id: 'EventStreamItem', description: 'One line of the stream.' });

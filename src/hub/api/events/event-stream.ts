@@ -1,7 +1,8 @@
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
 import { streamCursor } from './event-cursor.ts';
-import type { EventFeed } from './event-feed.ts';
+import type { EventFeed, FeedHorizon } from './event-feed.ts';
 import { FOLLOW_MS } from './event-query.ts';
 import { presentEvent } from './event-schema.ts';
 
@@ -10,10 +11,25 @@ import { presentEvent } from './event-schema.ts';
 /** How often a stream without events checks its key and whether it must end. */
 const CHECK_MS = 5_000;
 /**
- * Time for which a stream waits after `until`, because the time of an event is the begin of its transaction, which commits
- * later.
+ * Time for which a stream waits after `until`, because the time of an event is the start of its transaction, which takes
+ * its position later.
  */
 const LATE_EVENTS_MS = 10_000;
+
+/**
+ * The position at which a stream with `until` is complete: the newest position of the first horizon after `until` and
+ * the time for late events. Transactions that are open at this time can have taken positions up to it.
+ * @param known the position that an earlier horizon determined
+ * @returns null: no horizon has determined it yet
+ */
+export function lastPosition(
+  known: number | null,
+  until: Date | undefined,
+  { at, newest }: Pick<EventHorizon, 'at' | 'newest'>,
+): number | null {
+  if (known !== null || until === undefined) return known;
+  return at.getTime() >= until.getTime() + LATE_EVENTS_MS ? newest : null;
+}
 
 /** Facts that decide whether a stream ends. */
 export interface StreamState {
@@ -21,33 +37,34 @@ export interface StreamState {
   readonly aborted: boolean;
   /** Whether the API key is still valid. */
   readonly allowed: boolean;
-  /** Time since the begin of the stream. */
+  /** Time since the start of the stream. */
   readonly elapsedMs: number;
-  /** Whether all events up to the horizon were sent. */
-  readonly caughtUp: boolean;
-  /** The end that the client requested. */
-  readonly until: Date | undefined;
-  /** The time of the horizon. */
-  readonly at: Date;
+  /** The position up to which all events were sent; null: more events follow up to the horizon. */
+  readonly sent: number | null;
+  /** The position at which the stream is complete; null: not known, or the stream has no end. */
+  readonly last: number | null;
 }
 
-/** The reason to end a stream; null: the stream continues. The first rule that matches applies. */
-export function streamEnd(state: StreamState): string | null {
-  const { until } = state;
-  if (!state.allowed) return 'The API key is no longer valid.';
-  if (until !== undefined && state.caughtUp && state.at.getTime() >= until.getTime() + LATE_EVENTS_MS)
-    return 'All events before the time `until` were sent.';
-  if (state.aborted) return 'The API shuts down: ask again with the last cursor.';
-  if (state.elapsedMs >= FOLLOW_MS) return 'The time limit is reached: ask again with the last cursor.';
+const AGAIN = 'Send the request again with the last cursor.';
+
+/** The end of a stream; null: the stream continues. The first rule that matches applies. */
+export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): StreamEnd | null {
+  if (!allowed) return { end: 'The API key is no longer valid.', reason: 'denied' };
+  if (last !== null && sent !== null && sent >= last)
+    return { end: 'All events before the time `until` were sent.', reason: 'complete' };
+  if (aborted) return { end: `The API shuts down. ${AGAIN}`, reason: 'continue' };
+  if (elapsedMs >= FOLLOW_MS) return { end: `The time limit is reached. ${AGAIN}`, reason: 'continue' };
   return null;
 }
 
 /** What a stream needs. */
 export interface EventFollower {
   readonly feed: EventFeed;
-  /** The place after which the stream begins, and the horizon at that time. */
+  /** null: events of all tenants and of the platform. */
+  readonly tenantId: string | null;
+  /** The place after which the stream starts, and the horizon at that time. */
   readonly place: EventPlace;
-  readonly horizon: EventHorizon;
+  readonly horizon: FeedHorizon;
   /** Reads the next matching events up to a position. */
   read(place: EventPlace, settled: number): Promise<EventsAfter>;
   /** Whether the API key is still valid. */
@@ -64,24 +81,28 @@ const lineOf = (event: EventRecord) => ({ ...presentEvent(event), cursor: stream
  * only its own stream. An empty batch is a keepalive.
  */
 export async function* followEvents(follower: EventFollower): AsyncGenerator<readonly object[]> {
-  const { feed, signal, until } = follower;
+  const { feed, signal, tenantId, until } = follower;
   const startedAt = performance.now();
   let { place, horizon } = follower;
+  let last: number | null = null;
+  let hasEvents = true;
   for (;;) {
     const allowed = await follower.isAllowed();
-    const { events, more, ...read } = allowed
-      ? await follower.read(place, horizon.settled)
-      : { events: [], more: false, place };
-    place = read.place;
-    // The response begins with the first batch, also when no event matches.
+    let more = false;
+    let events: readonly EventRecord[] = [];
+    if (allowed && hasEvents) ({ events, more, place } = await follower.read(place, horizon.settled));
+    // The response starts with the first batch, also when no event matches.
     if (allowed) yield events.map(lineOf);
-    const state = { aborted: signal.aborted, allowed, caughtUp: !more, until, at: horizon.at };
-    const end = streamEnd({ ...state, elapsedMs: performance.now() - startedAt });
+    last = lastPosition(last, until, horizon);
+    const sent = more ? null : horizon.settled;
+    const elapsedMs = performance.now() - startedAt;
+    const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
     if (end !== null) {
-      yield [{ end, cursor: streamCursor(place) }];
+      yield [{ ...end, cursor: streamCursor(place) }];
       return;
     }
-    if (more) continue;
-    horizon = await feed.beyond(horizon.settled, CHECK_MS, signal);
+    // While the client took the lines, positions up to the horizon can have been assigned to other events.
+    if (more) feed.check(horizon);
+    else ({ horizon, hasEvents } = await feed.beyond({ horizon, tenantId, ms: CHECK_MS, signal }));
   }
 }

@@ -128,10 +128,12 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
     },
     async (request) => {
       const { id, request_id: requestId } = request.params;
-      const { epoch, seq, lines, end } = request.body;
+      const { epoch, seq, lines, end, end_reason: reason } = request.body;
       const scope = await scopeOf(request, id);
       const cleaned = lines.map((line) => ({ ...line, text: clean(line.text) }));
-      const body = chunkBody({ lines: cleaned, ...(end === undefined ? {} : { end: clean(end) }) });
+      const ending =
+        end === undefined ? {} : { end: clean(end), ...(reason === undefined ? {} : { reason }) };
+      const body = chunkBody({ lines: cleaned, ...ending });
       const state = await scope.transaction(async (transaction) => {
         const added = await addLogChunk(transaction, id, requestId, { seq, body, last: end !== undefined });
         if (added === 'gone') throw notFound('reader of logs');

@@ -3,13 +3,14 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
 import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../../domain/core/log-query.ts';
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -48,7 +49,7 @@ const options = z.strictObject({
   follow: booleanQuery
     .default(false)
     .describe(
-      `true: also stream new lines, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with only the member \`end\`.`,
+      `true: also stream new lines, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with the members \`end\` and \`reason\`.`,
     ),
   previous: booleanQuery
     .default(false)
@@ -76,7 +77,10 @@ const streamedSchema = z
 const CUT =
   `The logs are larger than ${MAX_CHARACTERS / 1024 / 1024} MiB, so the rest was omitted. Request fewer ` +
   `lines, or one component.`;
-const SHUT = 'The time limit is reached: ask again.';
+const SHUT: StreamEnd = {
+  end: 'The time limit is reached, or the API shuts down. Send the request again.',
+  reason: 'continue',
+};
 
 /** Sorts the lines of different pods by time. */
 const byTime = (a: WorkloadLogLine, b: WorkloadLogLine) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
@@ -107,12 +111,12 @@ async function* followed(
   const until = performance.now() + FOLLOW_MS;
   try {
     for (let next = first; !next.done; next = await batches.next()) {
-      const { lines, end } = next.value;
-      yield end === undefined ? lines : [...lines, { end }];
+      const { lines, end, reason = 'failed' } = next.value;
+      yield end === undefined ? lines : [...lines, { end, reason } satisfies StreamEnd];
       if (end !== undefined) return;
       if (performance.now() > until) break;
     }
-    yield [{ end: SHUT }];
+    yield [SHUT];
   } finally {
     await batches.return(undefined);
   }
@@ -158,7 +162,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/logs',
     {
-      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
       schema: {
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',

@@ -1,5 +1,6 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { LogQuery, WorkloadLogLine } from '../../../domain/core/log-query.ts';
+import type { StreamEndReason } from '../../../domain/core/stream-end.ts';
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { inTurns } from '../../store/core/masking.ts';
 import {
@@ -26,10 +27,10 @@ const RENEW_MS = 4000;
 const RETRY_SECONDS = 10;
 
 const LATE = 'The listener of the cluster did not start to read the logs within the time limit. Try again.';
-const SILENT = 'The listener of the cluster no longer responds';
+const SILENT = 'The listener of the cluster no longer responds.';
 const GAVE_WAY =
   'The read was ended, because too many logs of this cluster are being read at the same time and other tenants read ' +
-  'fewer, or because the hub was not available for a moment: ask again.';
+  'fewer, or because the hub was not available for a moment. Send the request again.';
 const UNKNOWN_PREVIOUS =
   'The listener of the cluster did not confirm that it supports logs of previous containers: it has an older version or does not respond, or the hub is being updated. Try again.';
 const FULL = 'Too many logs of this cluster are being read at the same time. End a read, or try again later.';
@@ -39,6 +40,8 @@ export interface LogBatch {
   readonly lines: readonly WorkloadLogLine[];
   /** The reason of the end, if no chunk follows. */
   readonly end?: string;
+  /** Absent without `end`, and from a listener of the previous version. */
+  readonly reason?: StreamEndReason;
 }
 
 /** The stored form of a chunk. */
@@ -124,7 +127,7 @@ async function failWhenSilent(scope: Scope, id: string, ms: number, hasBegun: bo
     if (isUnknown) throw new ApiError(409, UNKNOWN_PREVIOUS);
     throw new ApiError(504, LATE, { retryAfterSeconds: RETRY_SECONDS, ofCluster });
   }
-  if (ms > SILENCE_MS) throw new ApiError(504, `${SILENT}: ask again.`, { ofCluster });
+  if (ms > SILENCE_MS) throw new ApiError(504, SILENT, { ofCluster });
 }
 
 async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGenerator<LogBatch> {
@@ -136,7 +139,7 @@ async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGene
     const chunks = await fetchBatches(reader, scope, id);
     if (chunks === null) {
       if (seq === 0) throw new ApiError(429, FULL, { retryAfterSeconds: RETRY_SECONDS });
-      yield { lines: [], end: GAVE_WAY };
+      yield { lines: [], end: GAVE_WAY, reason: 'continue' };
       return;
     }
     for (const { batch, ...chunk } of chunks) {

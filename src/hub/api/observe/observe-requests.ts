@@ -9,8 +9,11 @@ import { type ApiObserver, UNOBSERVED } from './observer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the response waits for events (a long poll, a followed log), so that its duration is not measured. */
-    waits?: true;
+    /**
+     * Whether the response waits for events (a long poll, a followed log), so that its duration is not measured. A route
+     * that also responds at once decides for each request.
+     */
+    waits?: true | ((request: FastifyRequest) => boolean);
   }
 }
 
@@ -97,14 +100,14 @@ function watchEnds(
 /** Counts requests that have ended. */
 function countRequests(observer: ApiObserver): OnRequestEnd {
   return (request, _, { status, ms }) => {
-    const { url = 'none', waits } = request.routeOptions.config;
+    const { url = 'none', waits = false } = request.routeOptions.config;
     observer.answered({
       method: request.method,
       status,
       ofCluster: status !== 'aborted' && isOfCluster(request),
       seconds: ms / 1000,
       route: url,
-      waits: waits === true,
+      waits: typeof waits === 'function' ? waits(request) : waits,
     });
   };
 }

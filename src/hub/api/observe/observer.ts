@@ -16,7 +16,7 @@ export interface ApiObserver {
     readonly status: number | 'aborted';
     /** Whether the request failed because of a cluster or its listener, so that the hub works as intended. */
     readonly ofCluster: boolean;
-    /** Whether the responses of the route wait for events. */
+    /** Whether the response waits for events. */
     readonly waits: boolean;
     readonly seconds: number;
   }): void;

@@ -28,12 +28,15 @@ export const filterParameters = (filter: EventFilter): EventFilterParameters => 
  */
 const MAX_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
 
+/** The lowest id of events since a time. */
+export const oldestIdSince = (since: Date): string => uuidv7At(since.getTime() - MAX_CLOCK_DIFFERENCE_MS);
+
 /**
  * Conditions of the filter. Lists are read in the order of ids, so bounds of the id let the index skip events that are
  * much older or newer.
  */
 export function filterConditions({ deploymentId, reasons, since, until }: EventFilter): (SQL | undefined)[] {
-  const oldest = since && uuidv7At(since.getTime() - MAX_CLOCK_DIFFERENCE_MS);
+  const oldest = since && oldestIdSince(since);
   const newest = until && uuidv7At(until.getTime() + MAX_CLOCK_DIFFERENCE_MS);
   return [
     deploymentId === undefined ? undefined : eq(events.deploymentId, deploymentId),

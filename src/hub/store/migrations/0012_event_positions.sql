@@ -33,4 +33,6 @@ $$;--> statement-breakpoint
 ALTER TABLE "events" ADD COLUMN "position" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "events" ALTER COLUMN "position" SET DEFAULT berth_event_position();--> statement-breakpoint
 CREATE INDEX "events_by_position" ON "events" USING btree ("position","id");--> statement-breakpoint
-CREATE INDEX "events_by_tenant_position" ON "events" USING btree ("tenant_id","position","id");
+CREATE INDEX "events_by_tenant_position" ON "events" USING btree ("tenant_id","position","id");--> statement-breakpoint
+CREATE INDEX "events_by_tenant_reason" ON "events" USING btree ("tenant_id","reason","id");--> statement-breakpoint
+CREATE INDEX "events_by_tenant_reason_position" ON "events" USING btree ("tenant_id","reason","position","id");

@@ -11,7 +11,7 @@ afterAll(() => api?.stop());
 
 interface Page {
   resources: { id: string; reason: string; at: string; tenant_id: string; deployment_id: string | null }[];
-  offset: number;
+  offset: number | null;
   cursor: string | null;
   detail: Issue[];
 }
@@ -61,6 +61,7 @@ test('pages by cursor to the end, also when events are added between the pages',
   for (;;) {
     const { body } = await list(client, query);
     seen.push(...body.resources.map(({ deployment_id: id }) => id));
+    expect(body.offset).toBe(query.includes('cursor') ? null : 2);
     if (body.cursor === null) break;
     expect(body.resources).toHaveLength(2);
     query = `?limit=2&cursor=${body.cursor}`;

@@ -1,6 +1,7 @@
 /** Streams of events, over real connections to two replicas of the API with one database. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
@@ -52,6 +53,19 @@ async function store(tenantId: string, ...messages: string[]): Promise<void> {
       );
 }
 
+/** A transaction that has stored an event with the message `older` and stays open. */
+async function openTransaction(tenantId: string) {
+  const slow = new pg.Client({ connectionString: first.store.url });
+  await slow.connect();
+  onTestFinished(() => slow.end());
+  await slow.query(`BEGIN; SET LOCAL berth.tenant_id = '*'`);
+  await slow.query(
+    `INSERT INTO events (id, tenant_id, actor_kind, reason, message) VALUES ($1, $2, 'system', 'Patched', 'older')`,
+    [uuidv7(), tenantId],
+  );
+  return slow;
+}
+
 test('sends an event to a follower of one replica when the other replica stores it', async () => {
   const client = await first.tenant();
   const before = await create(client);
@@ -87,14 +101,7 @@ test('loses no event when a transaction with an older event commits later', asyn
   onTestFinished(() => api.stop());
   const client = await first.tenant();
   const stream = await follow(client, '', await api.app.listen({ host: '127.0.0.1', port: 0 }));
-  const slow = new pg.Client({ connectionString: first.store.url });
-  await slow.connect();
-  onTestFinished(() => slow.end());
-  await slow.query(`BEGIN; SET LOCAL berth.tenant_id = '*'`);
-  await slow.query(
-    `INSERT INTO events (id, tenant_id, actor_kind, reason, message) VALUES ($1, $2, 'system', 'Patched', 'older')`,
-    [uuidv7(), client.tenantId],
-  );
+  const slow = await openTransaction(client.tenantId);
   await store(client.tenantId, 'newer');
   const { body } = await client.call<{ resources: { message: string }[] }>('GET', '/v2/events');
   expect(body.resources.map(({ message }) => message)).toEqual(['newer']);
@@ -130,7 +137,10 @@ test('continues with the last cursor without loss or duplicate when a replica is
   await heard(before, '1', '2', '3');
   await closeGracefully(api.app);
   await before.ended;
-  expect(before.lines.at(-1)).toMatchObject({ end: expect.stringContaining('ask again') });
+  expect(before.lines.at(-1)).toMatchObject({
+    end: expect.stringContaining('shuts down'),
+    reason: 'continue',
+  });
   await store(client.tenantId, '4', '5');
   api = await startApi({ store: first.store });
   onTestFinished(() => api.stop());
@@ -154,7 +164,7 @@ test('ends a stream when its key is revoked, and sends nothing afterwards', asyn
     [client.tenantId],
   );
   await stream.ended;
-  expect(stream.lines.at(-1)).toMatchObject({ end: 'The API key is no longer valid.' });
+  expect(stream.lines.at(-1)).toMatchObject({ end: 'The API key is no longer valid.', reason: 'denied' });
   await store(client.tenantId, 'after');
   expect(messagesOf(stream)).toEqual(['before']);
 });
@@ -253,7 +263,28 @@ test('ends a stream with until when all events before that time were sent', asyn
   const stream = await follow(client, `&until=${time}`);
   await stream.ended;
   expect(messagesOf(stream)).toEqual(['1', '2']);
-  expect(stream.lines.at(-1)).toMatchObject({ end: 'All events before the time `until` were sent.' });
+  expect(stream.lines.at(-1)).toMatchObject({
+    end: 'All events before the time `until` were sent.',
+    reason: 'complete',
+  });
+});
+
+test('ends a stream with until only after an open transaction with an event before that time', async () => {
+  const client = await first.tenant();
+  const slow = await openTransaction(client.tenantId);
+  await store(client.tenantId, 'newer');
+  const time = encodeURIComponent(new Date().toISOString());
+  const stream = await follow(client, `&until=${time}`);
+  // Longer than the time for late events and the interval of the checks.
+  await sleep(17_000);
+  expect(stream.lines).toEqual([]);
+  await slow.query('COMMIT');
+  await stream.ended;
+  expect(messagesOf(stream)).toEqual(['older', 'newer']);
+  expect(stream.lines.at(-1)).toMatchObject({
+    end: 'All events before the time `until` were sent.',
+    reason: 'complete',
+  });
 });
 
 test('limits the streams of a tenant, and a closed stream makes room', async () => {

@@ -317,7 +317,10 @@ test('a full listener ends a reader of the tenant with the most readers for a te
   expect((await other.call('GET', pathOf(theirs))).status).toBe(200);
   const last = streams.at(-1);
   await last?.ended;
-  expect(last?.lines.at(-1)).toEqual({ end: expect.stringContaining('ask again') });
+  expect(last?.lines.at(-1)).toEqual({
+    end: expect.stringContaining('Send the request again'),
+    reason: 'continue',
+  });
   for (const stream of streams) stream.leave();
   await world.api.store.sql("DELETE FROM log_requests WHERE expires_at > now() + interval '1 minute'");
   await nobodyReads();
@@ -407,7 +410,7 @@ test('streams end with a reason, and new requests return 503, when the listener 
   await heard(stream, 'here');
   await stopListener();
   await stream.ended;
-  expect(stream.lines.at(-1)).toEqual({ end: expect.stringContaining('was stopped') });
+  expect(stream.lines.at(-1)).toEqual({ end: expect.stringContaining('was stopped'), reason: 'continue' });
   const refused = await read(of);
   expect(refused.status).toBe(503);
   expect(refused.body.detail).toMatch(/cannot be reached/);

@@ -9,8 +9,10 @@ import {
   BEFORE_ALL,
   type EventPlace,
   hasEventAt,
+  placeBefore,
   placeBeforeNewest,
   readEventHorizon,
+  readEventProgress,
   readEventsAfter,
 } from '../../../../src/hub/store/events/event-follow.ts';
 import { listEvents } from '../../../../src/hub/store/events/event-list.ts';
@@ -199,6 +201,57 @@ test('reads only matching events of the own tenant, and finds a place and the ne
     readEventsAfter(reader, null, { reasons: ['Created'] }, { place: before, settled }),
   );
   expect(all.events.map(({ message }) => message)).toEqual(['4']);
+});
+
+test('starts after the events that are certainly older when since is set', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const hour = 3_600_000;
+  const { at: now } = await horizon();
+  const ago = (hours: number) => new Date(now.getTime() - hours * hour);
+  const add = async (message: string, id: string, at: Date) => {
+    await store.database.platform.transaction((transaction) =>
+      transaction.query(
+        `INSERT INTO events (id, tenant_id, actor_kind, reason, message, at) VALUES ($1, $2, 'system', 'Patched', $3, $4)`,
+        [id, tenantId, message, at],
+      ),
+    );
+  };
+  for (const hours of [80, 60, 40]) await add(`${hours} h ago`, uuidv7At(ago(hours).getTime()), ago(hours));
+  await append(scope, event(tenantId, 'now'));
+  await add('of a hub whose clock is far behind', uuidv7At(ago(70).getTime()), ago(0));
+  const { settled } = await horizon();
+  const from = async (since: Date | undefined) => {
+    const place = await scope.read((reader) => placeBefore(reader, tenantId, since, settled));
+    return follower(tenantId, {}, place)();
+  };
+  const recent = ['40 h ago', 'now', 'of a hub whose clock is far behind'];
+  expect(await from(undefined)).toEqual(['80 h ago', '60 h ago', ...recent]);
+  expect(await from(ago(30))).toEqual(recent);
+  expect(await from(ago(40.5))).toEqual(['60 h ago', ...recent]);
+  expect(await from(ago(0))).toEqual(recent.slice(1));
+  expect(await from(ago(200))).toHaveLength(5);
+  // Fewer events match than are requested.
+  const few = await scope.read((reader) =>
+    placeBeforeNewest(reader, tenantId, { since: ago(0) }, { count: 10, settled }),
+  );
+  expect(await follower(tenantId, {}, few)()).toEqual(recent.slice(1));
+});
+
+test('names the tenants with events since a position, unless there are too many positions', async () => {
+  const [ours, theirs] = [await newTenant(store), await newTenant(store)];
+  const progress = (after: number) =>
+    store.database.platform.read((reader) => readEventProgress(reader, after));
+  const { settled } = await horizon();
+  expect((await progress(settled)).tenants).toEqual(new Set());
+  await append(ours.scope, event(ours.tenantId, '1'), event(ours.tenantId, '2'));
+  expect((await progress(settled)).tenants).toEqual(new Set([ours.tenantId]));
+  await append(theirs.scope, event(theirs.tenantId, '3'));
+  await store.database.platform.transaction((transaction) =>
+    appendEvents(transaction, [{ ...event(ours.tenantId, 'of the platform'), tenantId: null }]),
+  );
+  expect((await progress(settled)).tenants).toEqual(new Set([ours.tenantId, theirs.tenantId, null]));
+  await store.sql(`SELECT setval('event_positions', ${settled + 5_000})`);
+  expect((await progress(settled)).tenants).toBeNull();
 });
 
 test('pages of a list do not shift when events are added', async () => {

@@ -123,7 +123,8 @@ async function readerInTheWay() {
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');
   await client.query('DROP SEQUENCE event_positions');
   await client.query(
-    'DROP INDEX deployments_on_their_way_out, deployments_other_spellings, log_requests_by_deployment, webhook_deliveries_of_ids',
+    `DROP INDEX deployments_on_their_way_out, deployments_other_spellings, log_requests_by_deployment,
+       webhook_deliveries_of_ids, events_by_tenant_reason`,
   );
   await client.query(
     `DELETE FROM berth_migrations.applied WHERE id IN (SELECT id FROM berth_migrations.applied ORDER BY id DESC LIMIT ${missing.length})`,

@@ -4,7 +4,9 @@
  */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Reader } from '../../../../src/hub/store/core/database.ts';
 import type { EventFilter } from '../../../../src/hub/store/events/event-filter.ts';
+import { BEFORE_ALL, newestPlaceQuery } from '../../../../src/hub/store/events/event-follow.ts';
 import { eventListQuery } from '../../../../src/hub/store/events/event-list.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
 import { fillStore } from '../../harness/store-fill.ts';
@@ -98,6 +100,11 @@ const fullScans = (node: PlanNode): string[] => [
   ...(node.Plans ?? []).flatMap(fullScans),
 ];
 
+const indexesOf = (node: PlanNode): string[] => [
+  ...(node['Index Name'] === undefined ? [] : [node['Index Name']]),
+  ...(node.Plans ?? []).flatMap(indexesOf),
+];
+
 async function explain(text: string, values: unknown[] = []): Promise<PlanNode> {
   const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(text, values);
   const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
@@ -164,6 +171,41 @@ test.for(EVENT_LISTS)('the list of $what reads no large table completely', async
     );
     expect(fullScans(await explain(`EXPLAIN (FORMAT JSON) ${sql}`, params))).toEqual([]);
   }
+});
+
+interface RareReason {
+  readonly what: string;
+  readonly index: string;
+  query(reader: Reader): { toSQL(): { sql: string; params: unknown[] } };
+}
+
+const RARE: EventFilter = { reasons: ['Patched'] };
+const RARE_REASONS: readonly RareReason[] = [
+  {
+    what: 'the list',
+    index: 'events_by_tenant_reason',
+    query: (reader) => eventListQuery(reader, TENANT, RARE, { limit: 21, offset: 0 }),
+  },
+  {
+    what: 'a follower',
+    index: 'events_by_tenant_reason_position',
+    query: (reader) =>
+      newestPlaceQuery(reader, TENANT, RARE, { after: BEFORE_ALL, count: 5, settled: 1_000_000 }),
+  },
+];
+
+test.for(RARE_REASONS)('$what finds rare events by the index of reasons', async ({ query, index }) => {
+  await client.query('SET enable_seqscan = on');
+  // Other tenants have the reason often, so its frequency does not show that this tenant has no such event.
+  await client.query(
+    `INSERT INTO events (id, tenant_id, actor_kind, reason, message)
+     SELECT gen_random_uuid(), tenant_id, 'system', 'Patched', 'Changed.' FROM events WHERE tenant_id <> $1 LIMIT 50000`,
+    [TENANT],
+  );
+  await client.query('ANALYZE events');
+  const { sql, params } = await store.database.platform.read(async (reader) => query(reader).toSQL());
+  const plan = await explain(`EXPLAIN (FORMAT JSON) ${sql}`, params);
+  expect(indexesOf(plan)).toEqual([index]);
 });
 
 test('each name of a list above is the name of a statement', () => {

@@ -37,11 +37,11 @@ async function all(lines: AsyncIterable<unknown>): Promise<unknown[]> {
 }
 
 describe('following a log', () => {
-  test('continues after a response that was cut off or asks for another request, and ends at the end of the log', async () => {
+  test('continues after a response that was cut off or requires another request, and ends at the end of the log', async () => {
     const answers = [
       [{ text: 'a' }, { text: 'b' }],
-      [{ text: 'c' }, { end: 'The time limit is reached: ask again.' }],
-      [{ text: 'd' }, { end: 'complete' }],
+      [{ text: 'c' }, { end: 'The time limit is reached.', reason: 'continue' }],
+      [{ text: 'd' }, { end: 'The log is complete.', reason: 'complete' }],
     ];
     const asked: number[] = [];
     const lines = followed(context(), async function* (read) {
@@ -55,10 +55,34 @@ describe('following a log', () => {
   test('prints why the log ends', async () => {
     const notes: string[] = [];
     const lines = followed({ ...context(), note: (text) => void notes.push(text) }, async function* () {
-      yield { end: 'The cluster does not answer.' };
+      yield { end: 'The log is complete.', reason: 'complete' };
     });
     expect(await all(lines)).toEqual([]);
-    expect(notes).toEqual(['The cluster does not answer.']);
+    expect(notes).toEqual(['The log is complete.']);
+  });
+
+  test('stops at once when the right to read was lost', async () => {
+    let tries = 0;
+    const lines = followed(context(), async function* () {
+      tries += 1;
+      yield { end: 'The API key is no longer valid.', reason: 'denied' };
+    });
+    await expect(all(lines)).rejects.toMatchObject({
+      status: 403,
+      message: 'The API key is no longer valid.',
+    });
+    expect(tries).toBe(1);
+  });
+
+  test('continues after a response that an error ended', async () => {
+    const answers = [
+      [{ text: 'a' }, { end: 'The database does not respond.', reason: 'failed' }],
+      [{ text: 'b' }, { end: 'The log is complete.', reason: 'complete' }],
+    ];
+    const lines = followed(context(), async function* () {
+      yield* answers.shift() ?? [];
+    });
+    expect(await all(lines)).toEqual([{ text: 'a' }, { text: 'b' }]);
   });
 
   test('stops at once after a 404, and after a few attempts when the error may be temporary', async () => {

@@ -277,7 +277,10 @@ describe('a read of logs', () => {
     await the.read(request({ since: '2026-11-21T09:00:00Z' }));
     expect(the.texts.sort()).toEqual(['a', 'b', 'c']);
     expect(the.chunks.map(({ seq }) => seq)).toEqual(the.chunks.map((_, index) => index + 1));
-    expect(the.chunks.at(-1)?.end).toBe('All available lines were returned.');
+    expect(the.chunks.at(-1)).toMatchObject({
+      end: 'All available lines were returned.',
+      end_reason: 'complete',
+    });
     expect(the.asked[0]).toMatchObject({ since: '2026-11-21T09:00:00Z', tail: 10, follow: false });
   });
 
@@ -375,6 +378,9 @@ describe('a read of logs', () => {
     expect(the.asked.at(-1)).toMatchObject({ since: '2026-11-21T10:00:00.1Z', tail: undefined });
     the.ending.abort();
     await reading;
-    expect(the.chunks.at(-1)?.end).toMatch(/was stopped/);
+    expect(the.chunks.at(-1)).toMatchObject({
+      end: expect.stringContaining('was stopped'),
+      end_reason: 'continue',
+    });
   });
 });
