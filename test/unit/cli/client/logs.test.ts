@@ -85,6 +85,17 @@ describe('following a log', () => {
     expect(await all(lines)).toEqual([{ text: 'a' }, { text: 'b' }]);
   });
 
+  test('continues after an error when the responses before it had no lines and ended in order', async () => {
+    let requests = 0;
+    const lines = followed(context(), async function* () {
+      requests += 1;
+      if (requests === 6) throw new ApiProblem(503, 'no');
+      yield requests < 6 ? { end: 'time limit', reason: 'continue' } : { end: 'over', reason: 'complete' };
+    });
+    expect(await all(lines)).toEqual([]);
+    expect(requests).toBe(7);
+  }, 20_000);
+
   test('stops at once after a 404, and after a few attempts when the error may be temporary', async () => {
     let tries = 0;
     const failing = (status: number | null) =>
