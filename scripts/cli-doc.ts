@@ -21,14 +21,19 @@ what is used. The order of precedence is:
 3. \`BERTH_URL\`, \`BERTH_API_KEY\` and \`BERTH_TENANT_ID\`.
 4. The current context.
 
-A stored key is sent only to the API that it was stored for.
+A stored key is sent only to the API that it was stored for, with the tenant of its context. \`BERTH_API_KEY\` is sent only to
+\`BERTH_URL\` or the URL of \`--url\`, never to the URL of a context. A warning is printed if other users can read the file.
 
 ## Output, waiting and errors
-- \`-o table\` is for people and masks secrets. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other
-  commands accept, one for each object. A result that is a secret, such as a new key, has no \`-o name\`.
+- \`-o table\` is for people. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other commands accept, one
+  for each object: the name, or the id if the name is not unique, such as the name of a deployment that is being deleted.
+  Results that no command accepts, such as reports, events and new keys, have no \`-o name\`.
+- Values of secrets are masked in every format. Only \`--show-secrets\` of \`berth deployments get\` and \`list\` prints them. Errors do
+  not repeat values of unknown options or arguments, which may be secrets.
 - Results go to standard output. Progress, questions and errors go to standard error.
 - A command that deletes asks for confirmation. \`--yes\` answers the question, and is required if standard input is not a terminal.
-- Only commands that can wait accept \`--wait\`. \`berth deploy\` always waits, except with \`--no-wait\`.
+- Only commands that can wait accept \`--wait\`. \`berth deploy\` always waits, except with \`--no-wait\`. A command that creates a
+  revision waits for this revision. If a newer revision replaces it first, or the deployment is deleted, the wait fails.
 - Wrong usage is one line on standard error that names the nearest option or command, and the exit code 2. Other errors name the next
   command.
 
@@ -41,6 +46,7 @@ Exit codes of commands that call the API:
 | 2 | wrong usage |
 | 3 | unknown, because the API was not reachable or too busy |
 | 130 | interrupted, or the question was not confirmed |
+| 141 | the reader of standard output closed it before the command ended |
 
 Other commands exit with 0, 1 for a failure and 2 for wrong usage, if their section says nothing else.
 
@@ -48,7 +54,7 @@ Options of every command that calls the API:
 
 | option | |
 | --- | --- |
-| \`-o, --output <format>\` | one of table, json, yaml, name; default: table. Commands with other formats list them |
+| \`-o, --output <format>\` | one of table, json, yaml, name; default: table. Commands with other formats list them. Commands that only print progress, such as \`berth deployments watch\` and most commands that delete, have no formats |
 | \`--context <name>\` | context to use |
 | \`--url <url>\` | base URL of the API |
 

@@ -5,7 +5,8 @@ import {
   FAILURE_RULES,
   type Lasts,
 } from '../src/cluster/operator/rollout/failure-rules.ts';
-import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
+import { CONDITION_TYPES, REASONS, TROUBLES } from '../src/domain/conditions/conditions.ts';
+import { isEventReason } from '../src/domain/conditions/event-reasons.ts';
 import { FIELD_RECOVERIES } from '../src/domain/deployment/field-recovery.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
@@ -344,19 +345,20 @@ ${table(
 `;
 }
 
-/** Reasons that a state or a condition may have, each with what it means. */
+/** All reasons, each with what it means. */
 function reasons(): string {
-  const named = new Set<Reason>([
-    ...DEPLOYMENT_STATUS_RULES.flatMap((rule) => rule.reasons),
-    ...REVISION_TRANSITIONS.flatMap((known) => known.reasons),
-  ]);
-  return `## Reasons of the states
+  return `## Reasons
+
+The list is closed. Events of the history can have the reasons with \`yes\` in the column *event*, and the filter \`reason\` of event lists
+accepts these. Only conditions and Kubernetes Events have the others.
 
 ${table(
-  ['reason', 'meaning'],
-  Object.entries(REASONS)
-    .filter(([reason]) => named.has(reason as Reason))
-    .map(([reason, text]) => [`\`${reason}\``, text]),
+  ['reason', 'event', 'meaning'],
+  Object.entries(REASONS).map(([reason, text]) => [
+    `\`${reason}\``,
+    isEventReason(reason) ? 'yes' : 'no',
+    text,
+  ]),
 )}
 `;
 }

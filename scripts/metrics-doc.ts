@@ -21,8 +21,9 @@ labels and label values of client-go, controller-runtime and common HTTP servers
 ([decision 0085](decisions/0085-standard-metric-names.md)). Other programs have metrics of the same names. To select the processes
 of Berth, use \`and on (cluster, instance) berth_build_info\`.
 
-The label values are bounded: routes are templates, and reasons come from the list in [lifecycle.md](lifecycle.md). No label holds an id
-or a name of a tenant. Listener ids appear only for the platform's own listeners, at most fifty: those whose lease expires first.
+The label values are bounded: routes are templates, and reasons come from the list in [lifecycle.md](lifecycle.md). No label of
+Berth's processes holds an id or a name of a tenant. Only the [metrics of deployments](#deployments-of-a-cluster), which
+kube-state-metrics exports, have such labels. Listener ids appear only for the platform's own listeners, at most fifty: those whose lease expires first.
 
 Times of Berth's own metrics are Unix timestamps (\`…_timestamp_seconds\`), not ages or countdowns. \`time() - …\` gives the age, also between two scrapes.
 

@@ -28,10 +28,16 @@ function describe(error: unknown, page: string): string {
     : `berth: ${error.stack ?? error.message}`;
 }
 
-/** The output of a command has ended, because the reader has closed the pipe (`| head`). */
+/** 128 + SIGPIPE, as a shell reports a program that this signal ends. */
+const BROKEN_PIPE = 141;
+
+/**
+ * Ends the command when the reader has closed the pipe (`| head`). The result of the command is then unknown, so the exit
+ * code is not 0.
+ */
 function endWithReader(): void {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE') process.exit(0);
+    if (code === 'EPIPE') process.exit(BROKEN_PIPE);
   });
 }
 
@@ -49,26 +55,42 @@ export function processHost(words: readonly string[]): Host {
   return host;
 }
 
+const childOf = (parent: Command | undefined, name: string): Command | undefined =>
+  parent?.commands.find((each) => each.name() === name);
+
+/** The words before and after a word. The second list is empty if there is no such word. */
+function split(words: readonly string[], at: string): [readonly string[], readonly string[]] {
+  const index = words.indexOf(at);
+  return index === -1 ? [words, []] : [words.slice(0, index), words.slice(index + 1)];
+}
+
 /** The command that the words call, whose help describes its arguments. */
 function pageOf(program: Command, words: readonly string[]): string {
   let called = program;
   for (const word of words) {
-    const next = called.commands.find((each) => each.name() === word);
+    const next = childOf(called, word);
     if (next === undefined) break;
     called = next;
   }
   return pathOf(called);
 }
 
-/** Prints the help of a group. Only `help` of an unknown command is wrong usage. Returns the exit code. */
-function bareGroup(group: Command, words: readonly string[]): number {
-  const asked = words[words.indexOf('help') + 1];
-  if (words.includes('help') && asked !== undefined) {
-    console.error(`berth: unknown command '${asked}'; see ${pathOf(group)} --help`);
-    return 2;
-  }
-  group.outputHelp();
-  return 0;
+/**
+ * The command whose help the words ask for: `help COMMAND …` or `GROUP help COMMAND`. null: none.
+ * @throws UsageError when it does not exist
+ */
+function askedFor(program: Command, words: readonly string[]): Command | null {
+  const [start, end] = split(
+    words.filter((word) => !word.startsWith('-')),
+    'help',
+  );
+  const group = start.reduce<Command | undefined>(childOf, program);
+  if (end.length === 0 || group === undefined || group.commands.length === 0) return null;
+  return end.reduce((parent, name) => {
+    const found = childOf(parent, name);
+    if (found === undefined) throw new UsageError(`unknown command '${name}'`, 2, pathOf(parent));
+    return found;
+  }, group);
 }
 
 /** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
@@ -76,11 +98,19 @@ export async function runCli(words: readonly string[], host: Host = processHost(
   const program = await buildProgram(words, host);
   program.hook('preAction', (_, running) => checkValues(running, words));
   try {
+    const asked = askedFor(program, words);
+    if (asked !== null) {
+      asked.outputHelp();
+      return 0;
+    }
     await program.parseAsync(words, { from: 'user' });
     return host.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    if (error instanceof BareGroup) return bareGroup(error.group, words);
+    if (error instanceof BareGroup) {
+      error.group.outputHelp();
+      return 0;
+    }
     console.error(describe(error, pageOf(program, words)));
     return error instanceof UsageError ? error.exitCode : 1;
   }

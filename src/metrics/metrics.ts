@@ -4,7 +4,7 @@ import { type HubMetrics, hubMetrics } from './hub.ts';
 
 /**
  * The metrics that Berth exports to Prometheus, on a separate port. docs/metrics.md is generated from these files.
- * Labels have bounded sets of values, such as templates of routes, status classes and closed lists, but no ids or names
+ * Labels have bounded sets of values, such as templates of routes, status codes and closed lists, but no ids or names
  * of tenants.
  */
 

@@ -161,6 +161,25 @@ describe('decisions', () => {
   });
 });
 
+describe('the indexes', () => {
+  const linksOf = (page: string) =>
+    [...textOf(page).matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].map(([, path = '']) => join(dirname(page), path));
+
+  test('docs/README.md lists every page of docs/, and README.md of a folder the pages of the folder', () => {
+    const listed = pages().filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');
+    expect(listed.length).toBeGreaterThan(100);
+    const indexOf = (page: string) =>
+      dirname(page) === 'docs' || basename(page) === 'README.md'
+        ? 'docs/README.md'
+        : join(dirname(page), 'README.md');
+    expect(listed.filter((page) => !linksOf(indexOf(page)).includes(page))).toEqual([]);
+  });
+
+  test('README.md links to docs/README.md', () => {
+    expect(linksOf('README.md')).toContain('docs/README.md');
+  });
+});
+
 describe('docs/architecture.md', () => {
   const page = textOf('docs/architecture.md');
   const cells = page.matchAll(/^\| `src\/([^`]+)\/` \| .+ \| (\S+) \| (.+) \| (.+) \|$/gm);

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import { apiKeyNameSchema, expiresAtSchema, isExpired } from '../../domain/core/api-key.ts';
-import { SCOPES, type Scope, TENANT_SCOPES } from '../../domain/core/scopes.ts';
+import { apiKeyNameSchema } from '../../domain/core/api-key.ts';
+import { type Scope, TENANT_SCOPES } from '../../domain/core/scopes.ts';
 import { tenantNameSchema } from '../../domain/core/tenant-name.ts';
 import { openDatabase } from '../../hub/store/core/database.ts';
 import { checkMigrated } from '../../hub/store/core/migrate.ts';
 import { createApiKey } from '../../hub/store/tenancy/api-keys.ts';
 import { ensureTenant } from '../../hub/store/tenancy/tenants.ts';
+import { expiryOf } from '../command/expiry.ts';
 import { type Format, rendered } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { AdminSession } from './session.ts';
@@ -20,7 +21,7 @@ export interface KeyOptions {
   readonly tenant?: string;
   readonly platform?: boolean;
   readonly name: string;
-  readonly scopes?: string;
+  readonly scopes?: Scope[];
   readonly expires?: string;
   readonly output: Format;
 }
@@ -31,23 +32,6 @@ interface KeyRequest {
   readonly scopes: Scope[];
   /** null: never. */
   readonly expiresAt: Date | null;
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
-
-/** Parses a time, or a duration from now. */
-function parseExpiry(text: string | undefined, now: Date): Date | null {
-  if (text === undefined) return null;
-  const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
-  const expiresAt =
-    count === undefined ? new Date(text) : new Date(now.getTime() + Number(count) * (UNIT_MS[unit] ?? 0));
-  if (count === undefined && !expiresAtSchema.safeParse(text).success) {
-    throw new UsageError(
-      `--expires: "${text}" is neither a time such as 2030-01-31T00:00:00Z nor 90d or 12h`,
-    );
-  }
-  if (isExpired(expiresAt, now)) throw new UsageError(`--expires: "${text}" is in the past`);
-  return expiresAt;
 }
 
 function parseName(text: string): string {
@@ -61,20 +45,11 @@ function parseBy(schema: z.ZodType<string>, flag: string, text: string): string 
   throw new UsageError(`${flag}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
 }
 
-function parseScopes(text: string | undefined, fallback: readonly Scope[]): Scope[] {
-  if (text === undefined) return [...fallback];
-  return text.split(',').map((word) => {
-    const found = SCOPES.find((scope) => scope === word.trim());
-    if (found === undefined) throw new UsageError(`--scopes: "${word}" is not one of ${SCOPES.join(', ')}`);
-    return found;
-  });
-}
-
 function parseRequest({ tenant, platform = false, ...options }: KeyOptions): KeyRequest {
   if ((tenant === undefined) !== platform) throw new UsageError('set either --tenant NAME or --platform');
   const name = parseName(options.name);
-  const scopes = parseScopes(options.scopes, platform ? ['listeners:run'] : TENANT_SCOPES);
-  const expiresAt = parseExpiry(options.expires, new Date());
+  const scopes = options.scopes ?? [...(platform ? (['listeners:run'] as const) : TENANT_SCOPES)];
+  const expiresAt = expiryOf(options.expires, new Date()) ?? null;
   // The name is only validated here. The store looks up the tenant by the name as written, and normalizes the name of a
   // new tenant.
   if (tenant !== undefined) parseBy(tenantNameSchema, '--tenant', tenant);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { SCOPES, TENANT_SCOPES } from '../../domain/core/scopes.ts';
-import { command, valueOption, wholeNumber } from '../command/command.ts';
+import { command, listOption, valueOption, wholeNumber } from '../command/command.ts';
+import { expiresOption } from '../command/expiry.ts';
 import { FORMATS_WITHOUT_NAME, outputOption } from '../command/output.ts';
 
 /** `berth keys`: keys in the database and in the settings of the hub. */
@@ -50,18 +51,14 @@ const create = () =>
     )
     .addOption(valueOption('--name <name>', 'name of the key, such as its purpose').makeOptionMandatory())
     .addOption(
-      valueOption(
+      listOption(
         '--scopes <a,b>',
-        `some of ${SCOPES.join(', ')}. Default: ${TENANT_SCOPES.join(', ')} (with --platform: listeners:run). admin ` +
-          'gives access to all tenants, and is never a default',
+        `scopes of the key, separated by commas. Default: ${TENANT_SCOPES.join(', ')} (with --platform: ` +
+          'listeners:run). admin gives access to all tenants, and is never a default',
+        SCOPES,
       ),
     )
-    .addOption(
-      valueOption(
-        '--expires <when>',
-        'expiry of the key: 90d, 12h, or a time such as 2030-01-31T00:00:00Z. Default: never',
-      ),
-    )
+    .addOption(expiresOption())
     .addOption(output())
     .action(async (options) => {
       const { createKey } = await import('./keys-create.ts');

@@ -179,7 +179,6 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
  */
 export async function doctorCommand(output: Format, version: string): Promise<0 | 1> {
   const findings = await diagnose(version);
-  const names = () => findings.map(({ check }) => check);
-  console.log(await rendered(output, report(findings), { table: () => asText(findings), names }));
+  console.log(await rendered(output, report(findings), { table: () => asText(findings) }));
   return isHealthy(findings) ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Role } from '../../app/roles.ts';
 import { command, describe } from '../command/command.ts';
 import type { Host } from '../command/host.ts';
-import { type Format, outputOption, rendered } from '../command/output.ts';
+import { FORMATS_WITHOUT_NAME, type Format, outputOption, rendered } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 
 /** The roles of the server, and commands that set them up. */
@@ -55,7 +55,7 @@ export async function buildListener(made: Command, host: Host): Promise<void> {
       'check everything that a listener needs, and print the next step for each failure',
       DOCTOR,
     )
-      .addOption(outputOption())
+      .addOption(outputOption(FORMATS_WITHOUT_NAME))
       .action(async ({ output }: { output: Format }) => {
         const { doctorCommand } = await import('./listener-doctor.ts');
         host.exitCode = await doctorCommand(output, host.version);
@@ -82,12 +82,12 @@ export async function buildMigrate(made: Command, host: Host): Promise<void> {
 export async function buildConfig(made: Command, host: Host): Promise<void> {
   describe(made, 'Settings are environment variables.');
   await showSettings(made, host);
-  made.addOption(outputOption()).action(async ({ output }: { output: Format }) => {
+  made.addOption(outputOption(FORMATS_WITHOUT_NAME)).action(async ({ output }: { output: Format }) => {
     const { describeConfig } = await import('../../config/index.ts');
     const lines = describeConfig();
     const set = lines.filter((line) => !line.startsWith('#'));
     const pairs = set.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
-    const view = { table: () => lines.join('\n'), names: () => pairs.map(([name = '']) => name) };
+    const view = { table: () => lines.join('\n') };
     console.log(await rendered(output, Object.fromEntries(pairs), view));
   });
 }

@@ -5,7 +5,7 @@ import type { RefusedPart } from '../../cluster/operator/access/refused-parts.ts
 import type { FieldChange } from '../../cluster/operator/decide/template-difference.ts';
 import { type DeploymentPreview, previewUpgrade } from '../../cluster/operator/upgrade-preview.ts';
 import { hostOf } from '../../domain/net/url-host.ts';
-import { type Format, rendered } from '../command/output.ts';
+import { type Format, printed } from '../command/output.ts';
 import { loadChartValues } from './chart-values-file.ts';
 import type { AdminSession } from './session.ts';
 
@@ -87,15 +87,13 @@ export async function upgradePreviewCommand(
     const deployments = await previewUpgrade(client, config.namespaces, rendering, rules);
     const changed = deployments.filter(({ changes }) => changes.length > 0).length;
     const refused = deployments.filter((each) => each.refused.length > 0).length;
-    console.log(
-      await rendered(
-        output,
-        { version, changed, refused, deployments },
-        {
-          table: () => asText(version, deployments, changed, refused),
-          names: () => deployments.filter(isAffected).map(({ namespace, name }) => `${namespace}/${name}`),
-        },
-      ),
+    await printed(
+      output,
+      { version, changed, refused, deployments },
+      {
+        table: () => asText(version, deployments, changed, refused),
+        names: () => deployments.filter(isAffected).map(({ namespace, name }) => `${namespace}/${name}`),
+      },
     );
     if (deployments.some(({ problem }) => problem !== undefined)) return 1;
     return deployments.some(isAffected) ? 2 : 0;

@@ -30,7 +30,11 @@ export const apiCommand = (
 
 function interruption(): { signal: AbortSignal; end(): void } {
   const stopped = new AbortController();
-  const stop = () => stopped.abort();
+  const stop = () => {
+    stopped.abort();
+    // Ends a command that reads standard input, which has no other end at a terminal.
+    process.stdin.destroy();
+  };
   process.once('SIGINT', stop);
   return { signal: stopped.signal, end: () => process.removeListener('SIGINT', stop) };
 }

@@ -22,12 +22,8 @@ export interface Context {
   readonly stopped: AbortSignal;
 }
 
-/** Secrets are masked for people, and complete in formats for programs. */
-export const isMasked = ({ format }: Pick<Context, 'format'>): boolean =>
-  format === 'table' || format === 'name';
-
 /** Prints a value in the requested format. */
 export async function show(context: Context, value: unknown, view: View): Promise<void> {
   const text = await rendered(context.format, value, view);
-  if (text !== '' || context.format === 'table') context.print(text);
+  if (text !== '' || context.format !== 'name') context.print(text);
 }

@@ -1,6 +1,7 @@
 import type { Deployment } from './api.gen.ts';
 import { ApiProblem } from './call-problem.ts';
 import type { Answer, Client } from './client.ts';
+import { itemsOf } from './paging.ts';
 import { quoted } from './table.ts';
 
 /** Finds deployments and revisions by name, id or number. */
@@ -59,16 +60,12 @@ export async function lookUpDeployment(client: Client, word: string, mask: boole
 }
 
 /** All revisions of a deployment, newest first, page by page. */
-export async function* revisionsOf(client: Client, deploymentId: string): AsyncGenerator<Revision> {
-  const path = { deployment_id: deploymentId };
-  for (let offset = 0; ; ) {
-    const params = { path, query: { limit: PAGE, offset } };
-    const page = await client.GET('/v2/deployments/{deployment_id}/revisions', { params });
-    yield* page.resources;
-    if (page.resources.length < PAGE) return;
-    offset = page.offset;
-  }
-}
+export const revisionsOf = (client: Client, deploymentId: string): AsyncGenerator<Revision, void> =>
+  itemsOf((query) =>
+    client.GET('/v2/deployments/{deployment_id}/revisions', {
+      params: { path: { deployment_id: deploymentId }, query },
+    }),
+  );
 
 /**
  * Id of a revision, given by id or number. Default: the latest revision.

@@ -3,6 +3,7 @@ import { valueOption } from '../command/command.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { Context } from './context.ts';
 import type { End } from './exit-codes.ts';
+import type { Outcome } from './outcome.ts';
 import { quoted } from './table.ts';
 
 /** `--wait` and `--timeout`. */
@@ -22,19 +23,26 @@ function seconds(text: string): number {
   throw new UsageError(`--timeout must be a number of seconds above 0, and at most ${MAX_SECONDS}`);
 }
 
-/** `--timeout` of a command that always waits. */
-export const timeoutOption = () =>
+/** `--timeout`. @param work what continues after the timeout */
+export const timeoutOption = (work = 'rollout') =>
   valueOption(
     '--timeout <seconds>',
-    `timeout of the wait, default: ${DEFAULT_SECONDS}. The rollout continues after the timeout`,
+    `timeout of the wait, default: ${DEFAULT_SECONDS}. The ${work} continues after the timeout`,
     seconds,
   );
 
 /** Adds `--wait` and `--timeout`. */
 export function takesWait(made: Command): Command {
   return made
-    .option('--wait', 'wait until the deployment is READY, has failed or is deleted', false)
+    .option('--wait', 'wait until the deployment is READY or has failed', false)
     .addOption(timeoutOption());
+}
+
+/** Adds `--wait` and `--timeout` to a command that deletes. */
+export function takesWaitForDeletion(made: Command): Command {
+  return made
+    .option('--wait', 'wait until the deployment is gone', false)
+    .addOption(timeoutOption('deletion'));
 }
 
 /**
@@ -50,6 +58,18 @@ export function waitSeconds({ wait, timeout }: WaitOptions): number | null {
 /** How long a command waits that always waits. */
 export const alwaysSeconds = (timeout: number | undefined): number => timeout ?? DEFAULT_SECONDS;
 
+interface Awaited {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Prints the end of a wait, and the next command. */
+function ended(context: Context, { end, message, next }: Outcome, word: string): End {
+  context.note(message);
+  if (next !== null) context.note(`next: berth ${next} ${quoted(word)}`);
+  return end;
+}
+
 /**
  * Waits until a deployment has settled. Prints each step, the end, and the next command after a failure.
  * @param awaited the revision that must become active; null: the latest revision
@@ -57,15 +77,20 @@ export const alwaysSeconds = (timeout: number | undefined): number => timeout ??
  */
 export async function settle(
   context: Context,
-  { id, name }: { readonly id: string; readonly name: string },
+  { id, name }: Awaited,
   timeoutSeconds: number,
   awaited: string | null = null,
 ): Promise<End> {
   const { watch } = await import('./watch.ts');
-  const { end, message } = await watch(context, id, timeoutSeconds, awaited);
-  context.note(message);
-  const verb =
-    message.startsWith('timed out') || end === 'unknown' ? 'deployments watch' : 'revisions explain';
-  if (end !== 'reached') context.note(`next: berth ${verb} ${quoted(name)}`);
-  return end;
+  return ended(context, await watch(context, id, timeoutSeconds, awaited), name);
+}
+
+/**
+ * Waits until a deployment is gone. Prints each step, the end, and the next command after a failure. The next command has
+ * the id, because another deployment may have the name.
+ * @throws ApiProblem when the API rejects a call
+ */
+export async function settleDeletion(context: Context, id: string, timeoutSeconds: number): Promise<End> {
+  const { watchDeletion } = await import('./watch.ts');
+  return ended(context, await watchDeletion(context, id, timeoutSeconds), id);
 }

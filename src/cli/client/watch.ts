@@ -3,67 +3,19 @@ import type { Deployment } from './api.gen.ts';
 import { ApiProblem, isPassing } from './call-problem.ts';
 import type { Answer, Client } from './client.ts';
 import type { Context } from './context.ts';
-import type { End } from './exit-codes.ts';
-import { findRevisionId, type Revision } from './lookup.ts';
+import {
+  FAILED,
+  type Outcome,
+  outcomeOf,
+  outcomeOfDeletion,
+  outcomeOfRevision,
+  refusedChange,
+} from './outcome.ts';
 import { cell } from './table.ts';
 
-/** Follows a deployment until it has settled. */
+/** Follows a deployment until it has settled, or until it is gone. */
 
 const EVERY_MS = 1000;
-
-/** Statuses of a revision that will not become active. */
-const FAILED: ReadonlySet<Revision['status']> = new Set([
-  'CREATE_FAILED',
-  'BUILD_FAILED',
-  'DEPLOY_FAILED',
-  'SKIPPED',
-  'INTERRUPTED',
-]);
-
-/** Result of a watch: reached, failed or unknown. */
-export interface Outcome {
-  readonly end: End;
-  readonly message: string;
-}
-
-/**
- * Reasons of a failed rollout. A change of source_config has no revision, so only these reasons show that such a change
- * failed.
- */
-const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
-
-/** The condition that reports a failed change of source_config. */
-function refusedChange({ remote_reconciled: seen, conditions }: Deployment) {
-  if (!seen) return undefined;
-  return conditions.find(
-    ({ type, status, reason }) => type === 'Progressing' && status === 'False' && ROLLOUT_ENDS.has(reason),
-  );
-}
-
-/** @param awaited the revision that must become active; null: the latest revision */
-function settled(
-  { status, remote_reconciled: seen, ...deployment }: Deployment,
-  awaited: string | null,
-): Outcome | null {
-  const { name, latest_revision_id: latest, active_revision_id: active, conditions } = deployment;
-  if (!seen) return null;
-  // The active revision keeps serving while a change of source_config is rolled out.
-  const isThere = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-  const isWanted = latest !== null && active === (awaited ?? latest);
-  if (status === 'READY' && isWanted && active !== latest && isThere)
-    return {
-      end: 'reached',
-      message: `${name} is READY with this revision active; a newer revision is in progress`,
-    };
-  if (status === 'READY' && isWanted && isThere)
-    return { end: 'reached', message: `${name} is READY with its latest revision active` };
-  // A deployment whose first build failed is also UNUSED. UNUSED is therefore a success only without a revision or with
-  // scale 0.
-  const isMeant = latest === null || deployment.effective_resource_spec.max_scale === 0;
-  return status === 'UNUSED' && isMeant
-    ? { end: 'reached', message: `${name} is UNUSED: no pods are desired` }
-    : null;
-}
 
 /** The first condition that is not True, as a line. */
 function waitsFor({ conditions }: Deployment): string {
@@ -71,7 +23,8 @@ function waitsFor({ conditions }: Deployment): string {
   return waiting === undefined ? '' : `${waiting.reason}: ${waiting.message}`;
 }
 
-type Explanation = Answer<'get', '/v2/deployments/{deployment_id}/revisions/{revision_id}/explain'>;
+const REVISION = '/v2/deployments/{deployment_id}/revisions/{revision_id}';
+type Explanation = Answer<'get', `${typeof REVISION}/explain`>;
 
 /** The most specific known cause of the failure: component, pod, container, exit code and message. */
 function source({ causes = [] }: Partial<Explanation>): string {
@@ -87,34 +40,27 @@ function source({ causes = [] }: Partial<Explanation>): string {
   return `\n${cause.reason}: ${cell(where.join(', '))}: ${cell(cause.message)}`;
 }
 
-async function failure(
+/** Whether the wait for a revision has ended. */
+async function judge(
   client: Client,
-  deployment: Deployment,
+  deployment: Deployment | null,
   awaited: string | null,
   signal: AbortSignal,
 ): Promise<Outcome | null> {
-  if (deployment.latest_revision_id === null || deployment.status === 'AWAITING_DELETE') return null;
-  const path = {
-    deployment_id: deployment.id,
-    revision_id: awaited ?? (await findRevisionId(client, deployment, undefined)),
-  };
-  const { number, status } = await client.GET('/v2/deployments/{deployment_id}/revisions/{revision_id}', {
-    params: { path },
-    signal,
-  });
-  const refused = refusedChange(deployment);
-  if (!FAILED.has(status) && refused === undefined) return null;
-  const why = await client.GET('/v2/deployments/{deployment_id}/revisions/{revision_id}/explain', {
-    params: { path },
-    signal,
-  });
+  const outcome = outcomeOf(deployment, awaited);
+  const id = awaited ?? deployment?.latest_revision_id ?? null;
+  if (outcome !== null || deployment === null || id === null) return outcome;
+  const params = { path: { deployment_id: deployment.id, revision_id: id } };
+  const { number, status } = await client.GET(REVISION, { params, signal });
+  const refused = refusedChange(deployment, awaited);
+  if (!FAILED.has(status) && refused === undefined)
+    return outcomeOfRevision(deployment, { id, number, status });
+  const why = await client.GET(`${REVISION}/explain`, { params, signal });
   const { summary, remedy } = why;
   const advice = remedy === null ? '' : `\n${cell(remedy.text)}`;
   const change = refused === undefined ? '' : `\n${refused.reason}: ${cell(refused.message)}`;
-  return {
-    end: 'failed',
-    message: `revision ${number}: ${status}. ${cell(summary)}${source(why)}${change}${advice}`,
-  };
+  const message = `revision ${number}: ${status}. ${cell(summary)}${source(why)}${change}${advice}`;
+  return { end: 'failed', message, next: 'revisions explain' };
 }
 
 /** The current deployment. null: it does not exist any more. */
@@ -136,18 +82,21 @@ interface Poll {
   readonly hasAnswer: boolean;
 }
 
-async function poll(
-  { client }: Context,
-  id: string,
-  awaited: string | null,
-  signal: AbortSignal,
-): Promise<Poll> {
+/** What a watch waits for. */
+interface Goal {
+  judge(deployment: Deployment | null, signal: AbortSignal): Outcome | null | Promise<Outcome | null>;
+  /** The next command after a timeout. */
+  readonly next: string;
+}
+
+async function poll({ client }: Context, id: string, goal: Goal, signal: AbortSignal): Promise<Poll> {
   try {
     const deployment = await read(client, id, signal);
-    if (deployment === null)
-      return { outcome: { end: 'reached', message: 'the deployment is deleted' }, line: '', hasAnswer: true };
-    const outcome = settled(deployment, awaited) ?? (await failure(client, deployment, awaited, signal));
-    const line = `${cell(deployment.name)}: ${deployment.status}  ${cell(waitsFor(deployment))}`;
+    const outcome = await goal.judge(deployment, signal);
+    const line =
+      deployment === null
+        ? ''
+        : `${cell(deployment.name)}: ${deployment.status}  ${cell(waitsFor(deployment))}`;
     return { outcome, line, hasAnswer: true };
   } catch (error) {
     if (!isPassing(error)) throw error;
@@ -156,21 +105,15 @@ async function poll(
 }
 
 /**
- * Prints each change until the deployment has settled, failed or been deleted, or until the timeout. Keeps polling while the
- * API is not available.
- * @param awaited the revision that must become active; null: the latest revision
- * @throws ApiProblem when the API rejects a call
+ * Prints each change until the goal is reached or cannot be reached any more, or until the timeout. Keeps polling while
+ * the API is not available.
  */
-export async function watch(
-  context: Context,
-  id: string,
-  timeoutSeconds: number,
-  awaited: string | null = null,
-): Promise<Outcome> {
+async function follow(context: Context, id: string, timeoutSeconds: number, goal: Goal): Promise<Outcome> {
+  const { next } = goal;
   const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))]);
   let last: Poll = { outcome: null, line: 'no response from the API yet', hasAnswer: false };
   for (;;) {
-    const seen = await poll(context, id, awaited, signal);
+    const seen = await poll(context, id, goal, signal);
     if (seen.outcome !== null) return seen.outcome;
     const note = seen.hasAnswer ? seen.line : `${seen.line}; still waiting`;
     // A call that the timeout aborted is not an outage, so the last response is kept.
@@ -178,11 +121,40 @@ export async function watch(
       if (seen.line !== last.line) context.note(note);
       last = seen;
     }
-    if (context.stopped.aborted) return { end: 'failed', message: `stopped: ${last.line}` };
+    if (context.stopped.aborted) return { end: 'failed', message: `stopped: ${last.line}`, next };
     if (signal.aborted) {
       const message = `timed out: not settled after ${timeoutSeconds} seconds: ${last.line}`;
-      return { end: last.hasAnswer ? 'failed' : 'unknown', message };
+      return { end: last.hasAnswer ? 'failed' : 'unknown', message, next };
     }
     await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/**
+ * Waits until a revision serves or has failed. A deletion is a failure.
+ * @param awaited the revision that must become active; null: the latest revision
+ * @throws ApiProblem when the API rejects a call
+ */
+export function watch(
+  context: Context,
+  id: string,
+  timeoutSeconds: number,
+  awaited: string | null = null,
+): Promise<Outcome> {
+  return follow(context, id, timeoutSeconds, {
+    judge: (deployment, signal) => judge(context.client, deployment, awaited, signal),
+    next: 'deployments watch',
+  });
+}
+
+/**
+ * Waits until a deployment is gone.
+ * @throws ApiProblem when the API rejects a call
+ */
+export function watchDeletion(context: Context, id: string, timeoutSeconds: number): Promise<Outcome> {
+  const deadline = new Date(Date.now() + timeoutSeconds * 1000);
+  return follow(context, id, timeoutSeconds, {
+    judge: (deployment) => outcomeOfDeletion(deployment, deadline),
+    next: 'deployments get',
+  });
 }

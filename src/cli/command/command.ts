@@ -32,14 +32,27 @@ const NEEDS_ALTERNATIVES: ReadonlySet<string> = new Set([
   'commander.unknownCommand',
 ]);
 
+/**
+ * The message of commander without what the user may have typed as a secret: the value in `--option=VALUE`, the rest of
+ * `-oVALUE`, and arguments that the command does not take.
+ */
+function withoutValues({ message, code }: CommanderError): string {
+  if (code === 'commander.excessArguments') return message.replace(/(but got \d+): [\s\S]*$/, '$1');
+  if (code !== 'commander.unknownOption') return message;
+  const [, option = '', suggestion = ''] =
+    /^error: unknown option '([\s\S]*)'(\n\(Did you mean [^\n]+\))?$/.exec(message) ?? [];
+  const name = option.startsWith('--') ? option.replace(/=[\s\S]*$/, '') : option.slice(0, 2);
+  return `unknown option '${name}'${suggestion}`;
+}
+
 /** The message of commander as one line. Commander adds a suggestion if a known name is similar. */
-export function problemLine({ message, code }: CommanderError, command: Command): string {
-  const line = message
+export function problemLine(error: CommanderError, command: Command): string {
+  const line = withoutValues(error)
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/\.$/, '');
-  const isUnsuggested = NEEDS_ALTERNATIVES.has(code) && !line.includes('Did you mean');
-  return isUnsuggested ? `${line}${alternatives(code, command)}` : line;
+  const isUnsuggested = NEEDS_ALTERNATIVES.has(error.code) && !line.includes('Did you mean');
+  return isUnsuggested ? `${line}${alternatives(error.code, command)}` : line;
 }
 
 /** Replaces the exit of commander by an error. */
@@ -97,6 +110,21 @@ export function valueOption<Value = string>(
   return parse === undefined ? made : made.argParser((value) => parse(value));
 }
 
+/** An option without a value. Default: false. */
+export const switchOption = (flags: string, description: string): Option =>
+  new Option(flags, description).default(false);
+
+/** An option with a list of values, which are separated by commas. @param choices the possible values */
+export function listOption(flags: string, description: string, choices: readonly string[]): Option {
+  const made = new Option(flags, description).choices(choices);
+  return made.argParser((value) => {
+    const words = value.split(',').map((word) => word.trim());
+    const wrong = words.find((word) => !choices.includes(word));
+    if (wrong === undefined) return words;
+    throw new UsageError(`option '${flags}': "${wrong}" is not one of ${choices.join(', ')}`);
+  });
+}
+
 /** An option that can be given several times. Its value is the list of the given values. */
 export function repeatedOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser((value, given: string[] | undefined) => [
@@ -117,7 +145,7 @@ export function checkValues(command: Command, words: readonly string[]): void {
       ({ short, long, required }) => required && [short, long].includes(word),
     );
     if (found !== undefined && /^--[a-z]/.test(next))
-      throw new UsageError(`option '${found.flags}' needs a value, not ${next}`);
+      throw new UsageError(`option '${found.flags}' needs a value, not ${next.replace(/=.*$/s, '')}`);
   });
 }
 

@@ -29,3 +29,9 @@ export async function rendered(format: Format, value: unknown, view: View): Prom
   if (format === 'json') return JSON.stringify(value, null, 2);
   return (await import('yaml')).stringify(value).trimEnd();
 }
+
+/** Prints a value in a format. Prints nothing for `-o name` without objects. */
+export async function printed(format: Format, value: unknown, view: View): Promise<void> {
+  const text = await rendered(format, value, view);
+  if (text !== '' || format !== 'name') console.log(text);
+}

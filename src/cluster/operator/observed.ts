@@ -38,7 +38,7 @@ export interface Observed {
   readonly pods: readonly ObservedPod[];
   /** Kinds that this cluster does not have. */
   readonly missingKinds?: ReadonlySet<string>;
-  /** State of the build that the resource requests; absent: it requests no build. */
+  /** State of the requested build, or of the failed build of the newest revision; absent: there is no such build. */
   readonly build?: BuildStatus;
   /**
    * State of the digest lookup of the desired image; absent: no lookup is needed, or this operator looks up no digests.
@@ -104,7 +104,9 @@ export interface ObservedTemplates {
   readonly revisionNumber: number;
   /** Value of the revision label: the hub's id, or the revision number of a resource applied by hand. */
   readonly revisionId: string;
+  /** Hash of the inputs in normal form; an earlier version of Berth stored only the hash of the written inputs. */
   readonly inputsHash: string;
+  readonly writtenInputsHash: string;
   /**
    * `requestedPodsHash` of the resource that the templates were rendered from; absent: an earlier version of Berth stored
    * them.

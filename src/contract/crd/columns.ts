@@ -1,4 +1,5 @@
 import { CONDITION_TYPES } from '../../domain/conditions/conditions.ts';
+import { DEPLOYMENT_STATUSES } from '../../domain/revision/states.ts';
 
 function condition(type: string, field: 'status' | 'reason' = 'status'): string {
   return `.status.conditions[?(@.type=="${type}")].${field}`;
@@ -14,7 +15,7 @@ export const COLUMNS = [
     name: 'Status',
     type: 'string',
     jsonPath: '.status.deploymentStatus',
-    description: 'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY.',
+    description: `One of ${DEPLOYMENT_STATUSES.join(', ')}.`,
   },
   {
     name: 'Reason',

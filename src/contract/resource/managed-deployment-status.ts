@@ -36,7 +36,14 @@ const failureSchema = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      "Hash of the inputs of the revision's pod templates. If the current inputs have another hash, a later change has been made.",
+      "Hash of the inputs of the revision's pod templates, as they were written. If the current inputs have another hash, a later change has been made.",
+    ),
+  normalInputsHash: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      'Hash of the same inputs in normal form, so that another spelling of a quantity is not a later change. Absent if both hashes are equal.',
     ),
   serving: z
     .string()

@@ -15,7 +15,7 @@ export const CONDITION_TYPES = {
   Reconciling:
     'Shown only when True, and only on the custom resource: Ready is False, and Berth or Kubernetes is working on it. For kstatus, Flux and kubectl wait.',
   Stalled:
-    'Shown only when True, and only on the custom resource: a failure is final until the spec changes, even while an earlier revision serves. For kstatus, Flux and kubectl wait.',
+    'Shown only when True, and only on the custom resource: a failure is final until a person changes the spec or the cluster, even while an earlier revision serves. For kstatus, Flux and kubectl wait.',
   SecretsReadable: 'Shown only when False: the stored secrets cannot be decrypted.',
   Paused: 'The annotation berth.dev/paused is set, so the operator does not change the workloads.',
 } as const;
@@ -95,7 +95,7 @@ export const REASONS = {
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
   Paused: 'The annotation berth.dev/paused is set.',
-  Resumed: 'The annotation berth.dev/paused was removed. The operator reconciles the desired state again.',
+  Resumed: 'The annotation berth.dev/paused was removed, so the pause has ended.',
   // routes
   RouteExists: 'The route to the app exists.',
   RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',

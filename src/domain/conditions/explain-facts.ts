@@ -1,6 +1,7 @@
 import type { Observation } from '../deployment/deployment.ts';
 import type { ListenerStatus, RevisionStatus } from '../revision/states.ts';
 import type { Condition, Reason } from './conditions.ts';
+import type { EventReason } from './event-reasons.ts';
 import type { FailureSource, ReportedFailure } from './failure-source.ts';
 import type { Remedy } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
@@ -17,7 +18,7 @@ export interface RevisionName {
 
 /** Why the hub cannot create the work item of a due deployment, for the history and for explain. */
 export interface WorkBlocked {
-  readonly reason: Reason;
+  readonly reason: EventReason;
   /** A sentence that ends with a full stop. */
   readonly message: string;
 }

@@ -1,5 +1,6 @@
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
-import type { Condition, Reason } from '../conditions/conditions.ts';
+import type { Condition } from '../conditions/conditions.ts';
+import type { EventReason } from '../conditions/event-reasons.ts';
 import type { FailureSource, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
@@ -160,7 +161,7 @@ export interface OutcomeMove {
   readonly number: number;
   readonly from: RevisionStatus;
   readonly to: RevisionStatus;
-  readonly reason: Reason;
+  readonly reason: EventReason;
   readonly message: string;
   /** Source of the failure of the revision. Absent: the revision did not fail, or the source is not known. */
   readonly failureSource?: FailureSource | undefined;
@@ -176,7 +177,7 @@ export interface BuiltImage {
 
 export interface OutcomeEvent {
   readonly revisionId: string | null;
-  readonly reason: Reason;
+  readonly reason: EventReason;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
 }

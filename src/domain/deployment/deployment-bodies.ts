@@ -9,6 +9,7 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { isReservedEnvName } from './reserved.ts';
+import { exceeds, secretBytes } from './secret-size.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
 /** The bodies of `POST` and `PATCH /v2/deployments`: the schema of each field. Unknown fields are rejected. */
@@ -147,10 +148,16 @@ export const secretBodySchema = z
   })
   .describe('An environment variable of the app container.');
 
-/** Why a list of secrets is too large; null: it is not. */
-export function secretBytesProblem(secrets: readonly Secret[]): string | null {
-  const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
-  return total > MAX_SECRETS_BYTES ? `must not be larger than ${MAX_SECRETS_BYTES} bytes together` : null;
+/**
+ * Why a list of secrets is too large; null: it is not.
+ * @param stored the list that it replaces
+ */
+export function secretBytesProblem(
+  secrets: readonly Secret[],
+  stored: readonly Secret[] = [],
+): string | null {
+  const isLarge = exceeds(secretBytes(secrets), MAX_SECRETS_BYTES, secretBytes(stored));
+  return isLarge ? `must not be larger than ${MAX_SECRETS_BYTES} bytes together` : null;
 }
 
 /** The complete list of secrets. */

@@ -4,6 +4,7 @@ import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { Secret } from './deployment.ts';
 import { MAX_SECRETS, secretBodySchema, secretBytesProblem } from './deployment-bodies.ts';
+import { exceeds } from './secret-size.ts';
 
 /** Single changes of the secrets of a deployment. Pure. */
 
@@ -40,11 +41,11 @@ function contradictions(set: readonly Secret[], removed: ReadonlySet<string>): B
   );
 }
 
-/** Only a change that adds or replaces a secret can exceed the limits of the list. */
-function limitIssues(secrets: readonly Secret[], set: readonly Secret[]): BodyIssue[] {
-  if (set.length === 0) return [];
-  const isLong = secrets.length > MAX_SECRETS;
-  const msg = isLong ? `must not result in more than ${MAX_SECRETS} secrets` : secretBytesProblem(secrets);
+/** A list that does not grow is accepted, so every issue is about `set`. */
+function limitIssues(stored: readonly Secret[], secrets: readonly Secret[]): BodyIssue[] {
+  const msg = exceeds(secrets.length, MAX_SECRETS, stored.length)
+    ? `must not result in more than ${MAX_SECRETS} secrets`
+    : secretBytesProblem(secrets, stored);
   return msg === null ? [] : [{ loc: ['set'], msg, type: 'too_big' }];
 }
 
@@ -61,7 +62,7 @@ export function mergeSecrets(stored: readonly Secret[], body: ChangeSecretsBody)
     issues: [
       ...contradictions(unmasked.secrets, removed),
       ...unmasked.issues.map((issue) => ({ ...issue, loc: ['set', ...issue.loc.slice(1)] })),
-      ...limitIssues(secrets, unmasked.secrets),
+      ...limitIssues(stored, secrets),
     ],
   };
 }

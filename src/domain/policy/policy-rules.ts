@@ -1,4 +1,5 @@
 import type { BodyIssue } from '../core/body-issue.ts';
+import { exceeds, secretBytes } from '../deployment/secret-size.ts';
 import type { Container } from '../kubernetes/container.ts';
 import { eachContainer } from '../kubernetes/pod-containers.ts';
 import { podSecurityViolations } from '../kubernetes/pod-security.ts';
@@ -122,12 +123,13 @@ function environmentBytes(container: Container): number {
   );
 }
 
-function secretCaps({ secrets, caps }: PolicyView): Violation[] {
+type SecretsView = Pick<PolicyView, 'secrets' | 'storedSecrets' | 'caps'>;
+
+function secretCaps({ secrets, storedSecrets = [], caps }: SecretsView): Violation[] {
   const found: Violation[] = [];
-  const secretBytes = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
-  if (secrets.length > caps.secrets)
+  if (exceeds(secrets.length, caps.secrets, storedSecrets.length))
     found.push({ loc: ['secrets'], msg: `must not have more than ${caps.secrets} entries` });
-  if (secretBytes > caps.env_bytes)
+  if (exceeds(secretBytes(secrets), caps.env_bytes, secretBytes(storedSecrets)))
     found.push({ loc: ['secrets'], msg: `must not be larger than ${caps.env_bytes} bytes together` });
   return found;
 }
@@ -163,12 +165,15 @@ const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_resource', check: resourceIssues },
 ];
 
+/** The name of the rules about secrets and variables. */
+const ENVIRONMENT = 'policy_environment';
+
 /** The rules, in the order in which their violations are reported. */
 export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_cap', check: capIssues },
-  { name: 'policy_environment', check: (view) => [...secretCaps(view), ...environments(view)] },
+  { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...environments(view)] },
 ];
 
 /** A violation of pods. */
@@ -191,20 +196,33 @@ export function podPolicyViolations(spec: ResourceSpec, appName: string, policy:
   ];
 }
 
-/**
- * All policy violations of the values to store. If a field violates several rules, only the first violation is
- * reported.
- */
+/** If a field violates several rules, only the first violation is reported. */
+function firstOfEachField(issues: readonly BodyIssue[]): BodyIssue[] {
+  const reportedPaths = new Set<string>();
+  return issues.filter(({ loc }) => {
+    const path = JSON.stringify(loc);
+    return !reportedPaths.has(path) && reportedPaths.add(path);
+  });
+}
+
+/** The policy violations of secrets that are added to stored values, which are not checked. */
+export function secretPolicyViolations(
+  { sourceConfig, ...secrets }: Pick<PolicyInput, 'sourceConfig' | 'secrets' | 'storedSecrets'>,
+  policy: Policy,
+): BodyIssue[] {
+  const caps = capsFor(policy, sourceConfig.deployment_type);
+  const found = secretCaps({ ...secrets, caps }).map((violation) => ({ ...violation, type: ENVIRONMENT }));
+  return firstOfEachField(found);
+}
+
+/** All policy violations of the values to store. */
 export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {
   const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
   const caps = capsFor(policy, type);
   const effective = effectiveSpec(spec ?? {}, type, caps);
   const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
-  const reportedPaths = new Set<string>();
-  return POLICY_RULES.flatMap(({ name, check }) =>
+  const found = POLICY_RULES.flatMap(({ name, check }) =>
     check(view, policy).map((violation) => ({ ...violation, type: name })),
-  ).filter(({ loc }) => {
-    const path = JSON.stringify(loc);
-    return !reportedPaths.has(path) && reportedPaths.add(path);
-  });
+  );
+  return firstOfEachField(found);
 }

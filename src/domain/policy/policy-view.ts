@@ -20,6 +20,8 @@ export interface PolicyInput {
   readonly keptVolumeGi?: number;
   /** The secrets to store. The number and the size of the secrets are checked. */
   readonly secrets: readonly Secret[];
+  /** The secrets that they replace. A number or size that does not grow is allowed. Absent: none. */
+  readonly storedSecrets?: readonly Secret[];
   /** Base name of the objects of the deployment. */
   readonly appName: string;
   /** URL that the server assigns, which is always allowed. null: none. */

@@ -1,5 +1,5 @@
 import type { Condition } from '../conditions/conditions.ts';
-import { reasonOr } from '../conditions/conditions.ts';
+import { eventReasonOr } from '../conditions/event-reasons.ts';
 import type { DeploymentFacts, OutcomeEvent, RefusedReport } from '../deployment/cluster-report.ts';
 import { deletionNote, withDeletionNote } from '../deployment/deletion-hold.ts';
 
@@ -16,7 +16,7 @@ export function whatBlocks(
   report: RefusedReport,
   now: Date,
 ): { conditions: Condition[]; events: OutcomeEvent[] } {
-  const reason = reasonOr(report.reason, 'ApplyRefused');
+  const reason = eventReasonOr(report.reason, 'ApplyRefused');
   const { message } = report;
   const isNews = reason !== 'BeingDeleted' && deletionNote(conditions)?.reason !== reason;
   const event: OutcomeEvent = {

@@ -1,11 +1,6 @@
 import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
-import {
-  type Condition,
-  conditionTroubles,
-  isDataReady,
-  type Reason,
-  reasonOr,
-} from '../conditions/conditions.ts';
+import { type Condition, conditionTroubles, isDataReady, reasonOr } from '../conditions/conditions.ts';
+import { type EventReason, eventReasonOr } from '../conditions/event-reasons.ts';
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
 import { canonicalJson } from '../core/hash.ts';
@@ -58,7 +53,7 @@ function statusReason(
   to: DeploymentStatus,
   { conditions, hasRunnableRevision }: DeploymentFacts,
   moves: readonly OutcomeMove[],
-): Reason {
+): EventReason {
   const data = (['DatabaseReady', 'CacheReady'] as const).flatMap((wanted) =>
     conditions.filter(({ type }) => type === wanted),
   );
@@ -71,9 +66,9 @@ function statusReason(
       if (hasRunnableRevision) return 'SwitchedOff';
       return moves.find((moved) => moved.to === 'BUILD_FAILED')?.reason ?? 'NoRevision';
     case 'AWAITING_DATABASE':
-      return reasonOr(data.find(({ status }) => status !== 'True')?.reason ?? '', 'DatabaseStarting');
+      return eventReasonOr(data.find(({ status }) => status !== 'True')?.reason ?? '', 'DatabaseStarting');
     case 'READY':
-      return reasonOr(data[0]?.reason ?? '', 'DatabaseAvailable');
+      return eventReasonOr(data[0]?.reason ?? '', 'DatabaseAvailable');
   }
 }
 
@@ -166,7 +161,7 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
   const again = report.retryable ? backoff : PERMANENT_REJECTION_MS;
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
-  const reason = reasonOr(report.reason, 'ApplyRefused');
+  const reason = eventReasonOr(report.reason, 'ApplyRefused');
   const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
   const toBuild = facts.revisions.findLast(isToBuild);
   const failing = report.retryable || facts.deleting ? [] : [wanted, toBuild];
@@ -233,7 +228,7 @@ function inPlaceEvents(
   return [
     {
       revisionId: active.id,
-      reason: reasonOr(reason, 'RolloutFailed'),
+      reason: eventReasonOr(reason, 'RolloutFailed'),
       message: `A change of revision ${active.number} failed: ${message}`,
       details: failureSource === undefined ? {} : { failure_source: failureSource },
     },
@@ -258,7 +253,7 @@ function symptomEvents(
   return [
     ...started.map(({ component, reason, message, failureSource }) => ({
       revisionId: null,
-      reason: reasonOr(reason, 'ReconcileFailed'),
+      reason: eventReasonOr(reason, 'ReconcileFailed'),
       message: `Running pods have a problem: ${message}`,
       details: { component, ...(failureSource === undefined ? {} : { failure_source: failureSource }) },
     })),
@@ -290,7 +285,7 @@ function troubleEvents(
     .filter(({ reason }) => !known.has(reason))
     .map(({ type, status, reason, message }) => ({
       revisionId: null,
-      reason: reasonOr(reason, 'Refused'),
+      reason: eventReasonOr(reason, 'Refused'),
       message: `${type} is ${status}: ${message}`,
       details: { condition: type },
     }));

@@ -1,4 +1,4 @@
-import { type Reason, reasonOr } from '../conditions/conditions.ts';
+import { type EventReason, eventReasonOr } from '../conditions/event-reasons.ts';
 import type { FailureSource } from '../conditions/failure-source.ts';
 import type {
   BuiltImage,
@@ -17,7 +17,7 @@ import { canMove, isTerminalStatus, type RevisionStatus, SEEN_IN_CLUSTER } from 
 export interface Step {
   readonly revision: RevisionFacts;
   readonly to: RevisionStatus;
-  readonly reason: Reason;
+  readonly reason: EventReason;
   readonly message: string;
   /** Source of the failure of the revision, if known. */
   readonly failureSource?: FailureSource | undefined;
@@ -155,7 +155,7 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
     steps.push({
       revision: failed,
       to: 'DEPLOY_FAILED',
-      reason: reasonOr(reason, 'RolloutFailed'),
+      reason: eventReasonOr(reason, 'RolloutFailed'),
       message,
       failureSource,
     });

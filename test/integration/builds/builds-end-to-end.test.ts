@@ -153,6 +153,9 @@ describe('a repository', () => {
     expect(failed.message).toContain('npm ERR! it broke');
     const after = await berth.until(id, 'as before', (now) => now.remote_reconciled);
     expect([after.status, after.active_revision_id]).toEqual(['READY', before.active_revision_id]);
+    const ready = after.conditions.find(({ type }) => type === 'Ready');
+    expect([ready?.status, ready?.reason]).toEqual(['False', 'BuildFailed']);
+    expect(ready?.message).toContain('the build of revision 2 failed');
   });
 
   it('needs no build for a rollback, because the digest is known', async () => {

@@ -62,8 +62,11 @@ secrets:
   expect(patched, patched.err).toMatchObject({ code: 0 });
   expect(JSON.parse(patched.out)).toMatchObject({
     image_version: '1.1.0',
-    secrets: [{ value: 'canary-5521' }],
+    secrets: [{ value: '**********' }],
   });
+
+  const shown = await cli(['deployments', 'get', 'shop', '-o', 'json', '--show-secrets']);
+  expect(JSON.parse(shown.out)).toMatchObject({ secrets: [{ value: 'canary-5521' }] });
 
   const rolled = await cli(['revisions', 'rollback', 'shop', '1', '--wait']);
   expect(rolled, rolled.err).toMatchObject({ code: 0 });
@@ -94,8 +97,7 @@ secrets:
   expect(JSON.parse(deployed.out)).toMatchObject({ status: 'READY', image_version: '1.2.0' });
 
   const deleted = await cli(['deployments', 'delete', 'shop', '--delete-tracing-project', '--wait', '--yes']);
-  expect(deleted, deleted.err).toMatchObject({ code: 0 });
-  expect(deleted.err).toContain('the deployment is deleted');
+  expect(deleted, deleted.err).toMatchObject({ code: 0, out: 'shop is deleted\n' });
   expect(await cli(['deployments', 'get', 'shop'])).toMatchObject({
     code: 1,
     err: 'berth: 404: there is no deployment "shop"; next: berth deployments list\n',
@@ -202,6 +204,7 @@ describe('a failed command', () => {
     [['scale', 'shop', '--min', '-1']],
     [['scale', 'shop', '--min', '3', '--max', '2']],
     [['tags', 'set', 'shop', 'no-value']],
+    [['tags', 'set', 'shop']],
     [['listeners', 'update', 'a']],
     [['tenants', 'update', 'a', '--cpu', 'many']],
     [['api-keys', 'create', 'a']],

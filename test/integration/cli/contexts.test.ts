@@ -1,5 +1,6 @@
 /** `berth login`, `berth context` and `berth whoami` against a running API. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type ApiFixture, type Client, startApi } from '../harness/api.ts';
 import { main, runProgram } from './cli.ts';
@@ -91,6 +93,40 @@ test('lists, selects and deletes contexts, and never prints a key', async () => 
   expect(stored()).toMatchObject({ current: null });
   expect(Object.keys(stored().contexts)).toEqual(['two']);
   expect(table.out + table.err).not.toContain(reader.key);
+});
+
+test('stores a key of the platform, which has no tenant', async () => {
+  const platform = await api.client(null, ALL_SCOPES);
+  const done = await login('platform', platform.key);
+  expect(done, done.err).toMatchObject({ code: 0 });
+  expect(done.err).toContain('the key cannot read deployments of a tenant');
+  const who = await cli(['whoami', '-o', 'json']);
+  expect(JSON.parse(who.out)).toMatchObject({ scopes: [...ALL_SCOPES], reads_deployments: false });
+});
+
+test.each([
+  ['login', '--url', 'http://127.0.0.1:1', '--key-file', '-'],
+  ['deployments', 'create', '-f', '-', '--url', 'http://127.0.0.1:1'],
+])(
+  'ends at Ctrl-C when it reads standard input: %s',
+  async (...words) => {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: home, BERTH_API_KEY: 'key' };
+    const child = spawn(process.execPath, [main, ...words], { env });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdin.write('first line');
+    // The pipe is read when it is empty. Node shows this only by the time that it needs.
+    await delay(3000);
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([130, null]);
+  },
+  30_000,
+);
+
+test('exits with 141 when the reader of its output has closed the pipe', async () => {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home };
+  const child = spawn(process.execPath, [main, '--help'], { env });
+  child.stdout.destroy();
+  expect(await once(child, 'close')).toEqual([141, null]);
 });
 
 describe('whoami', () => {

@@ -95,7 +95,8 @@ test('creates, renames and deletes tags, and sets the tags of a deployment', asy
   expect(await ok(['tags', 'set', name, 'group=b=c'])).toMatch(/^group +b=c /m);
   const unknown = await cli(['tags', 'set', name, 'group=y']);
   expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('next: berth tags values group') });
-  expect(await json<unknown[]>(['tags', 'set', name])).toEqual([]);
+  expect(await ok(['tags', 'set', name, 'group=b=c', '-o', 'name'])).toBe('group=b=c\n');
+  expect(await json<unknown[]>(['tags', 'set', name, '--clear', '--yes'])).toEqual([]);
   await ok(['tags', 'delete-value', 'group', 'x', '--yes']);
   await ok(['tags', 'delete', 'group', '--yes']);
   expect(await ok(['tags', 'list', '-o', 'name'])).toBe('');
@@ -173,7 +174,7 @@ describe('short commands', () => {
     expect(again.latest_revision_id).not.toBe(first.latest_revision_id);
     expect(await cli(['deploy', 'missing', '--image', image])).toMatchObject({
       code: 1,
-      err: 'berth: 404: there is no deployment "missing"; next: berth deployments list\n',
+      err: 'berth: 404: there is no deployment "missing"; next: berth deployments create -f FILE\n',
     });
   });
 
@@ -187,10 +188,27 @@ describe('short commands', () => {
   });
 
   test('restore brings back a deployment that is being deleted', async () => {
-    const { name } = await create(client);
-    await ok(['deployments', 'delete', name, '--yes']);
+    const { id, name } = await create(client);
+    expect(await json(['deployments', 'delete', name, '--yes'])).toEqual({ id, name, deleted: false });
+    const names = ['deployments', 'list', '--status', 'AWAITING_DELETE', '-o', 'name'];
+    expect(await ok(names)).toContain(id);
     const restored = await cli(['restore', name, '-o', 'name']);
     expect(restored, restored.err).toMatchObject({ code: 0, out: `${name}\n` });
+    expect(await cli(['restore', name])).toMatchObject({ code: 1 });
+  });
+
+  test('delete does not wait when the grace period is longer than the timeout', async () => {
+    const { id, name } = await create(client);
+    const deleted = await cli(['deployments', 'delete', name, '--yes', '--wait', '-o', 'json']);
+    expect(deleted, deleted.err).toMatchObject({ code: 1 });
+    expect(JSON.parse(deleted.out)).toEqual({ id, name, deleted: false });
+    expect(deleted.err).toContain(`next: berth restore ${id}`);
+  });
+
+  test('delete reports a deployment that is gone at once', async () => {
+    const { id, name } = await create(client);
+    const deleted = await json(['deployments', 'delete', name, '--yes', '--force']);
+    expect(deleted).toEqual({ id, name, deleted: true });
   });
 
   test('open prints the URL, and starts the browser of the system', async () => {

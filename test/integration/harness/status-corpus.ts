@@ -1,9 +1,23 @@
 /** Custom resources in every kind of state, with the statuses that the operator derives in a simulated cluster. */
+import { formerSpec } from '../../../src/contract/resource/former-names.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
-import { RESOURCE_ID, revised, scaled, settled, steps, World } from '../../unit/cluster/operator/fixtures.ts';
+import { buildName } from '../../../src/contract/resource/names.ts';
+import {
+  NAMESPACE,
+  RESOURCE_ID,
+  resource,
+  revised,
+  type Spec,
+  scaled,
+  settled,
+  steps,
+  World,
+} from '../../unit/cluster/operator/fixtures.ts';
 
 /** What a tool must conclude. */
 export interface Expected {
+  /** The row of the table in docs/custom-resource.md, by the start of its first cell. */
+  readonly row: string;
   readonly kstatus: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
   readonly argocd: 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended';
 }
@@ -20,12 +34,39 @@ interface State extends Expected {
   readonly unobserved?: (world: World) => void;
 }
 
-const CURRENT: Expected = { kstatus: 'Current', argocd: 'Healthy' };
-const IN_PROGRESS: Expected = { kstatus: 'InProgress', argocd: 'Progressing' };
-const FAILED: Expected = { kstatus: 'Failed', argocd: 'Degraded' };
+const UNOBSERVED: Expected = { row: 'not observed yet', kstatus: 'InProgress', argocd: 'Progressing' };
+const CURRENT: Expected = { row: 'as requested', kstatus: 'Current', argocd: 'Healthy' };
+const IN_PROGRESS: Expected = { row: 'a rollout, a repair', kstatus: 'InProgress', argocd: 'Progressing' };
+const FAILED: Expected = { row: 'a rollout has failed', kstatus: 'Failed', argocd: 'Degraded' };
+const OFF: Expected = { row: 'switched off', kstatus: 'Current', argocd: 'Healthy' };
+const PAUSED_PENDING: Expected = {
+  row: 'paused, with pending changes',
+  kstatus: 'InProgress',
+  argocd: 'Suspended',
+};
 
 const good = revised('web:1', 1);
 const MINIMAL = { revision: { image: 'web:1' } };
+const PRIVILEGED = revised('web:2', 2, {
+  podTemplate: {
+    sidecars: [{ name: 'helper', image: 'helper:1', securityContext: { privileged: true } }],
+  },
+});
+/** The spec of a git source. The simulated operator runs no builds, so each build fails. */
+const git = (more: object): Spec => ({
+  deploymentId: good['deploymentId'],
+  source: 'git_host',
+  revision: {},
+  ...more,
+});
+const build = (number: number) => ({
+  revisionId: `r${number}`,
+  number,
+  repoUrl: 'https://git.example/shop/web',
+  configPath: 'app.json',
+  repository: 'registry.example/web',
+  secretName: buildName({ namespace: NAMESPACE, name: 'web' }, `r${number}`),
+});
 const TIMES = { requestTime: '2026-01-01T00:00:00Z', restorableUntilTime: '2026-01-08T00:00:00Z' };
 
 async function changed(spec: Parameters<World['change']>[0]): Promise<World> {
@@ -64,8 +105,17 @@ async function paused(from: World | Promise<World>): Promise<World> {
   return world;
 }
 
+function unparsable(world: World): World {
+  world.cluster.edit(RESOURCE_ID, (object) => {
+    object['spec'] = { ...(object['spec'] as object), podTemplate: { unknown: 1 } };
+  });
+  return world;
+}
+
+const isService = ({ verb, id }: { verb: string; id: string }) => verb === 'create' && id === 'Service/web';
+
 const STATES: readonly State[] = [
-  { name: 'without a status', world: () => new World(good), ...IN_PROGRESS },
+  { name: 'without a status', world: () => new World(good), ...UNOBSERVED },
   {
     name: 'created, and waiting for data services',
     world: async () => {
@@ -81,7 +131,7 @@ const STATES: readonly State[] = [
     name: 'ready, with a change that was not observed',
     world: () => settled(good),
     unobserved: (world) => world.change(revised('web:2', 2)),
-    ...IN_PROGRESS,
+    ...UNOBSERVED,
   },
   {
     name: 'in a rollout',
@@ -126,14 +176,86 @@ const STATES: readonly State[] = [
   {
     name: 'with a spec that cannot be parsed',
     world: async () => {
-      const world = await settled(good);
-      world.cluster.edit(RESOURCE_ID, (object) => {
-        object['spec'] = { ...(object['spec'] as object), podTemplate: { unknown: 1 } };
-      });
+      const world = unparsable(await settled(good));
       await world.reconcileOnce();
       return world;
     },
     ...FAILED,
+  },
+  { name: 'with a revision that the policy rejects', world: () => converged(changed(PRIVILEGED)), ...FAILED },
+  {
+    name: 'with a database that the policy rejects',
+    world: () => settled({ ...MINIMAL, database: { image: 'sha256:3f' } }),
+    ...FAILED,
+  },
+  {
+    name: 'with an object that the API server rejects',
+    world: async () => {
+      const world = new World(good);
+      const fault = { when: isService, error: 'invalid', message: 'spec.ports: is not valid' } as const;
+      world.cluster.faults = [fault, fault, fault];
+      await steps(world, 2);
+      return world;
+    },
+    ...FAILED,
+  },
+  {
+    name: 'with an image that does not exist',
+    world: async () => {
+      const world = new World(good);
+      world.imageResolver = {
+        resolve: () => ({ kind: 'absent', why: 'the registry has no such image' }),
+        forget: () => undefined,
+      };
+      world.restart();
+      return await converged(world);
+    },
+    ...FAILED,
+  },
+  {
+    name: 'with the identity of another resource',
+    world: async () => {
+      const world = new World({ ...MINIMAL, deploymentId: 'uid-of-another' });
+      const { metadata, ...other } = resource(MINIMAL);
+      world.cluster.put({ ...other, metadata: { ...metadata, name: 'another', uid: 'uid-of-another' } });
+      await world.reconcileOnce();
+      return world;
+    },
+    ...FAILED,
+  },
+  { name: 'with a first build that has failed', world: () => settled(git({ build: build(1) })), ...FAILED },
+  {
+    name: 'with a first build that has failed, when the hub requests nothing',
+    world: async () => {
+      const world = await settled(git({ build: build(1) }));
+      world.change(git({ suspend: true }));
+      return await converged(world);
+    },
+    ...FAILED,
+  },
+  {
+    name: 'with a failed build, while the former revision serves',
+    world: async () => {
+      const world = await settled(git(good));
+      world.change(git({ ...good, build: build(2) }));
+      await world.converge();
+      world.change(git(good));
+      return await converged(world);
+    },
+    ...FAILED,
+  },
+  { name: 'of a git source, without an image and without a build', world: () => settled(git({})), ...FAILED },
+  {
+    name: 'ready, with the names of the previous version',
+    world: async () => {
+      const world = await settled(good);
+      world.cluster.edit(RESOURCE_ID, (object) => {
+        object['spec'] = formerSpec(object['spec']);
+      });
+      await world.reconcileOnce();
+      return world;
+    },
+    ...CURRENT,
   },
   {
     name: 'being switched off',
@@ -144,28 +266,33 @@ const STATES: readonly State[] = [
     },
     ...IN_PROGRESS,
   },
-  { name: 'switched off', world: () => converged(changed({ ...good, suspend: true })), ...CURRENT },
+  { name: 'switched off', world: () => converged(changed({ ...good, suspend: true })), ...OFF },
   {
     name: 'switched off from the start',
     world: () => settled({ ...MINIMAL, suspend: true }),
-    ...CURRENT,
+    ...OFF,
   },
   {
     name: 'never deployed',
     world: () => settled({ revision: {}, source: 'internal_image' }),
-    ...CURRENT,
+    ...OFF,
   },
   {
     name: 'paused, and as requested',
     world: () => paused(settled(good)),
+    row: 'paused, and as requested',
     kstatus: 'Current',
     argocd: 'Suspended',
   },
   {
     name: 'paused, with a change that waits',
     world: () => paused(changed(revised('web:2', 2))),
-    kstatus: 'InProgress',
-    argocd: 'Suspended',
+    ...PAUSED_PENDING,
+  },
+  {
+    name: 'paused, with a spec that cannot be parsed',
+    world: async () => paused(unparsable(await paused(settled(good)))),
+    ...PAUSED_PENDING,
   },
   {
     name: 'in the grace period of a deletion',
@@ -182,22 +309,23 @@ const STATES: readonly State[] = [
       await world.reconcileOnce();
       return world;
     },
+    row: 'being deleted',
     kstatus: 'Terminating',
     argocd: 'Progressing',
   },
 ];
 
 /** The API server adds this status to a resource that has none. */
-const UNOBSERVED: ManagedDeploymentStatus = { observedGeneration: -1 };
+const NO_STATUS: ManagedDeploymentStatus = { observedGeneration: -1 };
 
 export async function statusCorpus(): Promise<CorpusRow[]> {
   const rows: CorpusRow[] = [];
-  for (const { name, world: build, unobserved, kstatus, argocd } of STATES) {
-    const world = await build();
+  for (const { name, world: create, unobserved, row, kstatus, argocd } of STATES) {
+    const world = await create();
     unobserved?.(world);
     const object = world.cluster.get(RESOURCE_ID);
     if (object === undefined) throw new Error(`there is no resource for "${name}"`);
-    rows.push({ name, kstatus, argocd, object: { status: UNOBSERVED, ...object } });
+    rows.push({ name, row, kstatus, argocd, object: { status: NO_STATUS, ...object } });
   }
   return rows;
 }

@@ -52,6 +52,53 @@ describe('the values of roles', () => {
     expect(users).toEqual([10001, 10001, 10001, 20000]);
   });
 
+  it.each([
+    ['podLabels', 'spec.template.metadata.labels'],
+    ['podAnnotations', 'spec.template.metadata.annotations'],
+    ['nodeSelector', 'spec.template.spec.nodeSelector'],
+    ['resources.limits', 'spec.template.spec.containers.0.resources.limits'],
+    ['service.annotations', 'metadata.annotations', 'Service'],
+    ['ingress.annotations', 'metadata.annotations', 'Ingress'],
+    ['serviceAccount.annotations', 'metadata.annotations', 'ServiceAccount'],
+  ])(
+    'removes a key of %s that is null for a role, or for all roles',
+    async (map, path, kind = 'Deployment') => {
+      const ingress = ['ingress.enabled=true', 'ingress.hosts[0].host=a.example'];
+      const keysOf = async (...values: string[]) => {
+        const object = named(await render(...ingress, ...values), kind, 'berth-api');
+        const found = path
+          .split('.')
+          .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
+        return Object.keys((found as object | undefined) ?? {}).filter((key) => ['x', 'y'].includes(key));
+      };
+      const common = [`${map}.x=1`, `${map}.y=1`].map((value) =>
+        map === 'resources.limits' ? value : `${value}a`,
+      );
+      expect(await keysOf(...common)).toEqual(['x', 'y']);
+      expect(await keysOf(...common, `api.${map}.x=null`)).toEqual(['y']);
+      expect(await keysOf(`${map}.x=null`, `api.${map}.y=a`)).toEqual(['y']);
+      expect(await keysOf(`${map}.x=null`)).toEqual([]);
+    },
+  );
+
+  it('removes a field of affinity and of security contexts that is null', async () => {
+    const objects = await render(
+      'affinity.nodeAffinity.a=b',
+      'api.affinity.nodeAffinity=null',
+      'api.podSecurityContext.seccompProfile=null',
+      'api.securityContext.capabilities.drop=null',
+    );
+    const affinityOf = (role: string) =>
+      Object.keys((templateOf(objects, role).spec as unknown as { affinity: object }).affinity);
+    expect(affinityOf('listener')).toEqual(['nodeAffinity']);
+    expect(affinityOf('api')).toEqual(['podAntiAffinity']);
+    expect(templateOf(objects, 'api').spec.securityContext).not.toHaveProperty('seccompProfile');
+    expect(containerOf(objects, 'api').securityContext).toMatchObject({ capabilities: {} });
+    expect(containerOf(objects, 'listener').securityContext).toMatchObject({
+      capabilities: { drop: ['ALL'] },
+    });
+  });
+
   it('adds variables and volumes of a role to the common ones, where the last variable of a name wins', async () => {
     const objects = await render(
       'extraEnv[0].name=A',
@@ -160,6 +207,35 @@ describe('the values of roles', () => {
       BERTH_TRACES_HEADERS: { name: 'keys', key: 'BERTH_TRACES_HEADERS', optional: true },
     });
     expect(keysOf(objects, 'migrate')).toEqual({ DATABASE_URL: { name: 'app', key: 'owner' } });
+  });
+
+  it('gives a secret of the common variables only to the roles that read it', async () => {
+    const fromApp = (index: number, name: string) => [
+      `extraEnv[${index}].name=${name}`,
+      `extraEnv[${index}].valueFrom.secretKeyRef.name=app`,
+      `extraEnv[${index}].valueFrom.secretKeyRef.key=k`,
+    ];
+    const values = [
+      ...fromApp(0, 'DATABASE_URL'),
+      ...fromApp(1, 'BERTH_LISTENER_KEY'),
+      ...fromApp(2, 'OTHER'),
+    ];
+    const namesOf = (objects: Rendered[], role: string) =>
+      containerOf(objects, role).env?.flatMap(({ name, valueFrom }) =>
+        JSON.stringify(valueFrom ?? '').includes('"app"') ? [name] : [],
+      );
+    const objects = await render(...values);
+    expect(namesOf(objects, 'api')?.sort()).toEqual(['BERTH_LISTENER_KEY', 'DATABASE_URL', 'OTHER']);
+    expect(namesOf(objects, 'listener')).toEqual(['BERTH_LISTENER_KEY', 'OTHER']);
+    expect(namesOf(objects, 'operator')).toEqual(['OTHER']);
+    expect(namesOf(objects, 'migrate')).toEqual(['DATABASE_URL', 'OTHER']);
+    const unnamed = await render('existingSecretKeys.DATABASE_URL=null', ...values.slice(0, 3));
+    expect(ROLES.filter((role) => namesOf(unnamed, role)?.includes('DATABASE_URL'))).toEqual([
+      'api',
+      'migrate',
+    ]);
+    const single = await render('singlePod=true', ...values);
+    expect(namesOf(single, 'all')?.sort()).toEqual(['BERTH_LISTENER_KEY', 'DATABASE_URL', 'OTHER']);
   });
 
   it('routes every host and path of the Ingress to the Service, and reaches the API at the port of the Service', async () => {

@@ -52,6 +52,11 @@ describe('the chart', () => {
       ['operator.extraEnv[0].name=BERTH_ROUTING', 'operator.extraEnv[0].value=none'],
       /BERTH_ROUTING is a setting/,
     ],
+    [
+      'a secret for a role that does not read it',
+      ['operator.extraEnv[0].name=DATABASE_URL', 'operator.extraEnv[0].valueFrom.secretKeyRef.name=app'],
+      /operator\.extraEnv: this role does not read the secret DATABASE_URL/,
+    ],
     ['a setting that the chart sets itself', ['config.BERTH_HOSTING=cloud'], /BERTH_HOSTING/],
     ['an incomplete digest', ['image.digest=sha256:abc'], /digest/],
     ['an empty Secret name', ['existingSecret='], /existingSecret/],

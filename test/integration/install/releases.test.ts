@@ -1,5 +1,5 @@
 /** Several releases of the chart in one real cluster: with disjoint namespaces they work, and an overlap is refused. */
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import type { BerthProcess } from '../../installation/berth-process.ts';
 import { helm as helmOf } from '../../installation/helm.ts';
 import { set } from '../harness/chart.ts';
 import { startInstalled } from '../harness/installed.ts';
+import { checkOut, previousVersion } from '../harness/previous-version.ts';
 
 let cluster: LocalCluster;
 let stateDir: string;
@@ -42,6 +43,8 @@ const release = (name: string, namespace: string, ...values: string[]) => [
 ];
 const install = (name: string, namespace: string, ...values: string[]) =>
   helmOf(cluster, release(name, namespace, ...values));
+/** Values of a release that has only an API. */
+const API_ONLY = ['api.enabled=true', 'operator.enabled=false', 'crds.install=false'];
 /** Values of a release that has rights in some namespaces only. */
 const within = (...names: string[]) => ['rbac.scope=namespaces', `namespaces.names={${names.join(',')}}`];
 
@@ -101,10 +104,23 @@ it.each([
   expect(await helmOf(cluster, ['list', '-n', 'three', '-q'])).toBe('');
 });
 
-it('refuses a second release in the namespace of another one, because their operators would share a Lease', async () => {
+it('refuses a second release in the namespace of another one', async () => {
   await expect(install('other', 'two', ...within('mail'), 'crds.install=false')).rejects.toThrow(
     'the release two in the namespace two: a namespace can hold one release',
   );
+});
+
+it('refuses a second release in the namespace of one that has only an API, and the reverse', async () => {
+  await kubectl('create', 'namespace', 'hub');
+  await install('hub', 'hub', ...API_ONLY);
+  for (const values of [API_ONLY, [...within('mail'), 'crds.install=false']]) {
+    await expect(install('other', 'hub', ...values)).rejects.toThrow(
+      'the release hub in the namespace hub: a namespace can hold one release',
+    );
+  }
+  await expect(install('other', 'two', ...API_ONLY)).rejects.toThrow('the release two in the namespace two');
+  const [, ...again] = release('hub', 'hub', ...API_ONLY);
+  await helmOf(cluster, ['upgrade', ...again]);
 });
 
 it('refuses an upgrade that would overlap, and accepts one that would not', async () => {
@@ -140,4 +156,49 @@ it('needs rights in the namespaces of the release only when rbac.checkAllNamespa
 it('accepts a release in the namespaces of one that was uninstalled', async () => {
   await helmOf(cluster, ['uninstall', 'three', '-n', 'three']);
   await install('four', 'three', ...within('news'), 'crds.install=false');
+});
+
+it('finds the namespaces of a release of the previous chart, which does not state them', async ({ skip }) => {
+  const previous = previousVersion();
+  if ('missing' in previous) return skip(previous.missing);
+  const folder = join(stateDir, 'previous');
+  mkdirSync(folder);
+  checkOut(previous.commit, folder);
+  for (const name of ['older', 'five', 'films']) await kubectl('create', 'namespace', name);
+  const older = (command: string, ...values: string[]) => {
+    const [, name = '', , ...args] = release('older', 'older', ...values, 'crds.install=false');
+    return helmOf(cluster, [command, name, join(folder, 'manifests/helm/berth'), ...args]);
+  };
+  const five = (command: string, ...names: string[]) => {
+    const [, ...args] = release('five', 'five', ...within(...names), 'crds.install=false');
+    return helmOf(cluster, [command, ...args]);
+  };
+  await older('install', 'namespaces.names={music}');
+  await expect(five('install', 'music')).rejects.toThrow(
+    /the release older in the namespace older works in music, and/,
+  );
+  await five('install', 'films');
+  await older('upgrade');
+  await expect(five('upgrade', 'films')).rejects.toThrow(/the release older .* works in films, and/);
+  await helmOf(cluster, ['uninstall', 'older', '-n', 'older']);
+});
+
+it('keeps the definition and the rights of users when their release is removed, and another release takes them over', async () => {
+  await helmOf(cluster, ['uninstall', 'one', '-n', 'one']);
+  const kept = [
+    'crd/manageddeployments.berth.dev',
+    'clusterrole/berth-manageddeployments-view',
+    'clusterrole/berth-manageddeployments-edit',
+  ];
+  const owners = async () => {
+    const path = '{.items[*].metadata.annotations.meta\\.helm\\.sh/release-name}';
+    return kubectl('get', ...kept, '-o', `jsonpath=${path}`);
+  };
+  expect(await owners()).toBe('one one one');
+  const values = ['--reset-then-reuse-values', ...set(['crds.install=true'])];
+  const upgrade = ['upgrade', 'two', CHART, '-n', 'two', ...values];
+  await expect(helmOf(cluster, upgrade)).rejects.toThrow(/ownership/);
+  await helmOf(cluster, [...upgrade, '--take-ownership']);
+  expect(await owners()).toBe('two two two');
+  expect(await kubectl('get', 'mdep', '-n', 'search', '-o', 'name')).toContain('app');
 });

@@ -99,16 +99,14 @@ describe('the objects of a deployment', () => {
     const table = await kubectlAsAdmin(['get', 'mdep', '-n', berth.namespace, app]);
     expect(table.split('\n')[0]?.split(/\s+/).filter(Boolean)).toEqual([
       'NAME',
-      'REVISION',
-      'ACTIVE',
       'READY',
-      'SERVING',
       'STATUS',
       'REASON',
-      'URL',
+      'REVISION',
+      'ACTIVE',
       'AGE',
     ]);
-    expect(table).toMatch(/ 1 +1 +True +True +READY +Converged/);
+    expect(table).toMatch(/ True +READY +Converged +1 +1 /);
     const events = await berth.get('events', '--field-selector', `involvedObject.name=${app}`);
     expect(events.items.length).toBeGreaterThan(0);
     const rollout = await kubectlAsAdmin([

@@ -19,7 +19,9 @@ const wordsOf = (command: Command) => pathOf(command).split(' ').slice(1);
 /** Arguments and options that satisfy the command, so that only the tested option is wrong. */
 const argumentsOf = ({ registeredArguments, options }: Command) => [
   ...registeredArguments.filter(({ required }) => required).map(({ argChoices }) => argChoices?.[0] ?? 'x'),
-  ...options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', 'x']),
+  ...options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap(({ long, argChoices }) => [long ?? '', argChoices?.[0] ?? 'x']),
 ];
 
 let printed: string[] = [];
@@ -113,6 +115,56 @@ test.each([
 test('rejects help of an unknown command', async () => {
   expect(await runCli(['help', 'nonsense'])).toBe(2);
   expect(printed).toEqual([`berth: unknown command 'nonsense'; see berth --help`]);
+});
+
+test.each([
+  [['help', 'deployments', 'list'], 'berth deployments list'],
+  [['deployments', 'help', 'list'], 'berth deployments list'],
+  [['help', 'deploy'], 'berth deploy'],
+])('prints the help of a subcommand when it is asked for: %j', async (words, path) => {
+  expect(await runCli(words)).toBe(0);
+  expect(printed.join('\n')).toMatch(new RegExp(`^Usage: ${path} `));
+});
+
+test.each([
+  [['help', 'deployments', 'nonsense'], "unknown command 'nonsense'; see berth deployments --help"],
+  [['deployments', 'help', 'nonsense'], "unknown command 'nonsense'; see berth deployments --help"],
+])('rejects help of an unknown subcommand: %j', async (words, message) => {
+  expect(await runCli(words)).toBe(2);
+  expect(printed).toEqual([`berth: ${message}`]);
+});
+
+test.each([
+  [['login', '--api-key=sk_canary'], "unknown option '--api-key'"],
+  [['login', "--api-key=sk_canary'\n(Did you mean --sk_canary?)"], "unknown option '--api-key'"],
+  [['login', '-ksk_canary'], "unknown option '-k'"],
+  [['login', '--key-file', '--key=sk_canary'], 'needs a value, not --key;'],
+  [['login', 'sk_canary'], 'too many arguments'],
+  [['login', '--key-file=sk_canary', '--url', 'http://127.0.0.1:1'], 'the file of --key-file (ENOENT)'],
+  [['integrations', 'update', 'x', '--token', 'tok_canary'], "unknown option '--token'"],
+])('does not repeat a secret that was typed in the wrong place: %j', async (words, message) => {
+  const settings = { url: undefined, apiKey: undefined, tenantId: undefined, configHome: '/nowhere' };
+  const host = { ...processHost(words), clientSettings: async () => settings };
+  expect(await runCli(words, host)).toBe(2);
+  expect(printed.join('\n')).toContain(message);
+  expect(printed.join('\n')).not.toContain('canary');
+});
+
+test.each([
+  ['deployments', 'list', '--status', 'ready'],
+  ['deployments', 'list', '--type', 'production'],
+  ['logs', 'shop', '--component', 'web'],
+  ['integrations', 'create', 'code', '--provider', 'bitbucket', '--host-url', 'https://code.example'],
+  ['api-keys', 'create', 'ci', '--scopes', 'deployments:read,all'],
+  ['keys', 'create', '--name', 'ci', '--platform', '--scopes', 'all'],
+  ['deployments', 'delete', 'shop', '--force', '--keep-workloads'],
+  ['tenants', 'create', 'a', '--cpu', '-1'],
+  ['tenants', 'create', 'a', '--deployments', '1.5'],
+  ['events', '-o', 'name'],
+  ['whoami', '-o', 'name'],
+])('rejects a value that the API would reject: %s %s %s %s %s', async (...words) => {
+  expect(await runCli(words)).toBe(2);
+  expect(printed).toHaveLength(1);
 });
 
 test('prints the help of a command with help COMMAND', async () => {

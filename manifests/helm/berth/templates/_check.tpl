@@ -48,5 +48,8 @@ metrics.podMonitor: podMonitor
 {{- if and (or $isSecret (hasPrefix "BERTH_" .name)) (not (and $isSecret .valueFrom)) -}}{{- fail (printf "extraEnv: %s is a setting: put it into config or into the Secret" .name) -}}{{- end -}}
 {{- if and (or $ca.configMap $ca.secret) (eq .name "NODE_EXTRA_CA_CERTS") -}}{{- fail "extraEnv: NODE_EXTRA_CA_CERTS is set by caBundle" -}}{{- end -}}
 {{- end -}}
+{{- range (index $.Values $role | default dict).extraEnv -}}
+{{- if include "berth.isForeignSecret" (dict "name" .name "component" $role "root" $) -}}{{- fail (printf "%s.extraEnv: this role does not read the secret %s: set it for a role that does (docs/install.md, \"The Secret\")" $role .name) -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end }}

@@ -24,12 +24,39 @@ new pods (decision 0032).
 {{- printf "%s\n%s" (include "berth.config" .) .Values.policy | sha256sum -}}
 {{- end }}
 
-{{/* Variables whose values come from the Secret, as JSON: {"env": […]}. Takes a dict: own (the values of the role), names, required (a list of names). */}}
+{{/*
+The settings that a pod reads from the Secret, as JSON: {"names": […], "required": […]}. A pod gets no other ones. Takes a dict:
+component (all, api, listener, operator or migrate), root.
+*/}}
+{{- define "berth.secretNames" -}}
+{{- if has .component (list "all" "api") -}}
+{{- dict "names" (keys .root.Values.existingSecretKeys | sortAlpha) "required" (list "DATABASE_URL" "BERTH_ENCRYPTION_KEYS") | toJson -}}
+{{- else if eq .component "listener" -}}
+{{- dict "names" (list "BERTH_LISTENER_KEY" "BERTH_TRACES_HEADERS") "required" (list "BERTH_LISTENER_KEY") | toJson -}}
+{{- else if eq .component "operator" -}}
+{{- dict "names" (list "BERTH_TRACES_HEADERS") "required" list | toJson -}}
+{{- else -}}
+{{- dict "names" (list "DATABASE_URL") "required" (list "DATABASE_URL") | toJson -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+Whether a variable is a setting of the Secret that a pod does not read: "true" or nothing. A null in existingSecretKeys does not
+make DATABASE_URL another variable. Takes a dict: name, component, root.
+*/}}
+{{- define "berth.isForeignSecret" -}}
+{{- $read := (include "berth.secretNames" . | fromJson).names -}}
+{{- $isSecret := or (eq .name "DATABASE_URL") (hasKey .root.Values.existingSecretKeys .name) -}}
+{{- if and $isSecret (not (or (has .name $read) (has .component (list "all" "api")))) -}}true{{- end -}}
+{{- end }}
+
+{{/* Variables whose values come from the Secret, as JSON: {"env": […]}. Takes a dict: own (the values of the role), component, root. */}}
 {{- define "berth.secretEnv" -}}
 {{- $own := .own -}}
-{{- $required := .required | default list -}}
+{{- $secrets := include "berth.secretNames" . | fromJson -}}
+{{- $required := $secrets.required -}}
 {{- $env := list -}}
-{{- range .names -}}
+{{- range $secrets.names -}}
 {{- $reference := dict "name" $own.existingSecret "key" (index $own.existingSecretKeys . | default .) -}}
 {{- if not (has . $required) -}}{{- $_ := set $reference "optional" true -}}{{- end -}}
 {{- $env = append $env (dict "name" . "valueFrom" (dict "secretKeyRef" $reference)) -}}

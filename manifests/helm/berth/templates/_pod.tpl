@@ -17,7 +17,12 @@ context).
 {{- $env = append $env (dict "name" "NODE_EXTRA_CA_CERTS" "value" "/etc/berth/ca/ca.crt") -}}
 {{- end -}}
 {{- $env = append $env (dict "name" "NODE_OPTIONS" "value" (include "berth.nodeOptions" $own.resources)) -}}
-{{- $env = (include "berth.joinEnv" (list $env $own.extraEnv) | fromJson).env -}}
+{{- /* A common variable can be a secret setting of some roles only. The other roles do not get it. */ -}}
+{{- $extra := list -}}
+{{- range $own.extraEnv -}}
+{{- if not (include "berth.isForeignSecret" (dict "name" .name "component" $.component "root" $.root)) -}}{{- $extra = append $extra . -}}{{- end -}}
+{{- end -}}
+{{- $env = (include "berth.joinEnv" (list $env $extra) | fromJson).env -}}
 serviceAccountName: {{ .account }}
 automountServiceAccountToken: {{ .cluster }}
 enableServiceLinks: false

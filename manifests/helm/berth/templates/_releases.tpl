@@ -5,8 +5,9 @@ berth.dev/installs-crd: {{ .Values.crds.install | quote }}
 {{- end }}
 
 {{/*
-RoleBindings of other releases of Berth in the cluster, as JSON: {"items": [{"release", "namespace", "works", "installs"}]}. Without a cluster
-(helm template) there are none.
+Other releases of Berth in the cluster, as JSON: {"items": [{"release", "namespace", "works", "installs"}]}. RoleBindings show
+where a release works. A release with only the API has none, so Deployments show which release the namespace of this one has.
+Without a cluster (helm template) there are none.
 */}}
 {{- define "berth.otherReleases" -}}
 {{- $rbac := "rbac.authorization.k8s.io/v1" -}}
@@ -19,20 +20,45 @@ RoleBindings of other releases of Berth in the cluster, as JSON: {"items": [{"re
 {{- end -}}
 {{- end -}}
 {{- $found := list -}}
-{{- range $bindings -}}
+{{- range concat $bindings ((lookup "apps/v1" "Deployment" .Release.Namespace "").items | default list) -}}
 {{- $labels := .metadata.labels | default dict -}}
 {{- $annotations := .metadata.annotations | default dict -}}
-{{- $release := get $labels "app.kubernetes.io/instance" -}}
-{{- $subject := first (.subjects | default (list dict)) -}}
-{{- $namespace := $subject.namespace | default "" -}}
-{{- /* Bindings of a chart before 2026-11-29 have neither the label nor the annotations. */ -}}
+{{- $isBinding := hasKey . "roleRef" -}}
+{{- $namespace := ternary (first (.subjects | default (list dict))).namespace .metadata.namespace $isBinding | default "" -}}
+{{- /* Objects of a chart before 2026-11-29 do not have the label, and those of kubectl do not have the annotation either. */ -}}
+{{- $release := get $labels "app.kubernetes.io/instance" | default (get $annotations "meta.helm.sh/release-name") -}}
 {{- $isOwn := and (eq $namespace $.Release.Namespace) (or (not $release) (eq $release $.Release.Name)) -}}
-{{- if and (eq (get $labels "app.kubernetes.io/part-of") "berth") (not $isOwn) -}}
-{{- $works := get $annotations "berth.dev/namespaces" | default .metadata.namespace -}}
-{{- $found = append $found (dict "release" ($release | default "berth") "namespace" $namespace "works" $works "installs" (eq (get $annotations "berth.dev/installs-crd") "true")) -}}
+{{- /* The app of a tenant can be named berth. */ -}}
+{{- $isBerth := and (eq (get $labels "app.kubernetes.io/part-of") "berth") (ne (get $labels "app.kubernetes.io/managed-by") "berth") -}}
+{{- if and $isBerth (not $isOwn) -}}
+{{- $item := dict "release" ($release | default "berth") "namespace" $namespace "works" "" "installs" false -}}
+{{- if and $isBinding (hasKey $annotations "berth.dev/namespaces") -}}
+{{- $item = merge (dict "works" (get $annotations "berth.dev/namespaces") "installs" (eq (get $annotations "berth.dev/installs-crd") "true")) $item -}}
+{{- else if $isBinding -}}
+{{- $item = merge (include "berth.olderScope" (dict "namespace" $namespace "bound" .metadata.namespace "root" $) | fromJson) $item -}}
+{{- end -}}
+{{- $found = append $found $item -}}
 {{- end -}}
 {{- end -}}
 {{- dict "items" (uniq $found) "isConnected" (not (empty $bindings)) | toJson -}}
+{{- end }}
+
+{{/*
+What a release of a chart before 2026-11-29 works on, as JSON: {"works", "installs"}. The RoleBindings of such a release do not
+state it. The ConfigMap of the release names its namespaces, and the definition names the release that installed it. Takes a
+dict: namespace (of the release), bound (the namespace of the RoleBinding), root.
+*/}}
+{{- define "berth.olderScope" -}}
+{{- $scope := dict "works" .bound "installs" false -}}
+{{- if eq .bound .namespace -}}
+{{- $config := lookup "v1" "ConfigMap" .namespace "berth" -}}
+{{- $_ := set $scope "works" (dig "data" "BERTH_NAMESPACES" "*" $config) -}}
+{{- if .root.Values.crds.install -}}
+{{- $definition := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "manageddeployments.berth.dev" -}}
+{{- $_ := set $scope "installs" (eq .namespace (dig "metadata" "annotations" "meta.helm.sh/release-namespace" "" $definition)) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $scope -}}
 {{- end }}
 
 {{/* Rejects a release that would disturb another one: two operators must not work in one namespace. */}}
@@ -42,7 +68,7 @@ RoleBindings of other releases of Berth in the cluster, as JSON: {"items": [{"re
 {{- $others := include "berth.otherReleases" . | fromJson -}}
 {{- range $others.items | default list -}}
 {{- $who := printf "the release %s in the namespace %s" .release .namespace -}}
-{{- if eq .namespace $.Release.Namespace -}}{{- fail (printf "%s: a namespace can hold one release of Berth only, because operators of one namespace share a Lease; install this release in another namespace" $who) -}}{{- end -}}
+{{- if eq .namespace $.Release.Namespace -}}{{- fail (printf "%s: a namespace can hold one release of Berth only, because the Services of both would select the same pods, and their operators would share a Lease; install this release in another namespace" $who) -}}{{- end -}}
 {{- if and .installs $.Values.crds.install -}}{{- fail (printf "crds.install: %s installs the custom resource definition already; set crds.install=false for this release" $who) -}}{{- end -}}
 {{- $shared := list -}}
 {{- if eq .works "*" -}}{{- $shared = $mine | default (list "all namespaces") -}}

@@ -1,7 +1,13 @@
-{{/* Merges two maps, as JSON. Null removes a key. Empty strings and lists change nothing. Takes a dict: base, over. */}}
+{{/* Merges two maps, as JSON. Null removes a key, also in the first map. Empty strings and lists change nothing. Takes a dict: base, over. */}}
 {{- define "berth.merge" -}}
 {{- $result := dict -}}
-{{- range $key, $value := .base -}}{{- if not (kindIs "invalid" $value) -}}{{- $_ := set $result $key $value -}}{{- end -}}{{- end -}}
+{{- range $key, $value := .base -}}
+{{- if kindIs "map" $value -}}
+{{- $_ := set $result $key (include "berth.merge" (dict "base" $value "over" dict) | fromJson) -}}
+{{- else if not (kindIs "invalid" $value) -}}
+{{- $_ := set $result $key $value -}}
+{{- end -}}
+{{- end -}}
 {{- range $key, $value := .over -}}
 {{- if kindIs "invalid" $value -}}
 {{- $_ := unset $result $key -}}

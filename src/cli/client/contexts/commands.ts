@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command, describe, valueOption } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
-import { type Format, outputOption } from '../../command/output.ts';
+import { FORMATS_WITHOUT_NAME, type Format, outputOption } from '../../command/output.ts';
 import { callsApi, guarded } from '../call.ts';
 import type { CallOptions } from '../context.ts';
 import { YES } from '../terminal/yes.ts';
@@ -14,7 +14,7 @@ user of the machine can read command lines. Contexts are stored in ~/.config/ber
 XDG_CONFIG_HOME), which only you can read. The new context becomes the current context.
 
 BERTH_URL, BERTH_API_KEY and BERTH_TENANT_ID take precedence over the current context. --context takes precedence over
-them. A stored key is sent only to the URL that it was stored for.`;
+them. A stored key is sent only to the API that it was stored for, and BERTH_API_KEY only to BERTH_URL or --url.`;
 
 const manage = () => import('./manage.ts');
 
@@ -53,7 +53,7 @@ export function buildContext(made: Command, host: Host): void {
 }
 
 export function buildWhoami(made: Command, host: Host): void {
-  callsApi(made).action((options: CallOptions) =>
+  callsApi(made, FORMATS_WITHOUT_NAME).action((options: CallOptions) =>
     guarded(host, async (stopped) => (await manage()).whoami(host, options, stopped)),
   );
 }

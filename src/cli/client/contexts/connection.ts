@@ -2,12 +2,12 @@ import type { ClientSettings, Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { type ClientOptions, createClient } from '../client.ts';
 import type { CallOptions, Context } from '../context.ts';
-import { type Contexts, contextOf, readContexts, type StoredContext } from './store.ts';
+import { type Contexts, contextOf, permissionWarning, readContexts, type StoredContext } from './store.ts';
 
 /** Which API and which key a command uses. */
 
 export interface Connection extends Pick<ClientOptions, 'url' | 'apiKey' | 'tenantId'> {
-  /** The context that gives the URL or the key. null: both are from options or the environment. */
+  /** The context that gives the key. null: the key is from the environment. */
   readonly context: string | null;
 }
 
@@ -38,10 +38,23 @@ function contextInUse(contexts: Contexts, asked: string | undefined): [string | 
   return [name, contextOf(contexts, name)];
 }
 
+/** There is no key for the URL. */
+function keyMissing(
+  name: string | null,
+  stored: StoredContext | null,
+  { context }: Pick<CallOptions, 'context'>,
+): UsageError {
+  const owner = stored === null ? '' : `the key of the context ${name} is for ${new URL(stored.url).origin}`;
+  if (context !== undefined) return new UsageError(`${owner}: remove --url or --context`);
+  const reason = owner === '' ? '' : ` (${owner})`;
+  return new UsageError(`BERTH_API_KEY is not set${reason}: run berth login, or set BERTH_API_KEY`);
+}
+
 const NO_SETTINGS = { url: undefined, apiKey: undefined, tenantId: undefined };
 
 /**
- * The connection of a command. A stored key is sent only to the API that it was stored for.
+ * The connection of a command. A stored key is sent only to the API that it was stored for, with the stored tenant. The
+ * key of the environment is sent only to a URL of the environment or the options.
  * @throws UsageError when the URL or the key is missing or malformed
  */
 export function connectionOf(
@@ -57,23 +70,20 @@ export function connectionOf(
       'BERTH_URL is not set: run berth login, or set BERTH_URL to the URL of the API, or use --url URL',
     );
   const url = apiUrl(given);
+  if (settings.apiKey && !options.url && !settings.url)
+    throw new UsageError(
+      `BERTH_API_KEY is set without BERTH_URL, so it is not sent to the URL of the context ${name}: set BERTH_URL, or unset BERTH_API_KEY`,
+    );
   const isStoredFor = stored !== null && new URL(url).origin === new URL(apiUrl(stored.url)).origin;
-  const storedKey = isStoredFor ? stored.api_key : undefined;
-  const apiKey = settings.apiKey || storedKey;
-  if (apiKey === undefined) {
-    const reason =
-      stored === null || isStoredFor
-        ? ''
-        : ` (the key of the context ${name} is for ${new URL(stored.url).origin})`;
-    throw new UsageError(`BERTH_API_KEY is not set${reason}: run berth login, or set BERTH_API_KEY`);
-  }
-  const tenantId = settings.tenantId || (isStoredFor ? stored.tenant_id : undefined);
-  const isUsed = stored !== null && (url === stored.url || apiKey === storedKey);
+  const usesStored = isStoredFor && !settings.apiKey;
+  const apiKey = usesStored ? stored.api_key : settings.apiKey;
+  if (!apiKey) throw keyMissing(name, stored, options);
+  const tenantId = settings.tenantId || (usesStored ? stored.tenant_id : undefined);
   return {
     url,
-    apiKey: headerValue(settings.apiKey ? 'BERTH_API_KEY' : `the key of the context ${name}`, apiKey),
+    apiKey: headerValue(usesStored ? `the key of the context ${name}` : 'BERTH_API_KEY', apiKey),
     tenantId: tenantId ? headerValue('BERTH_TENANT_ID', tenantId) : null,
-    context: isUsed ? name : null,
+    context: usesStored ? name : null,
   };
 }
 
@@ -86,7 +96,10 @@ export async function findConnection(
   const isComplete = options.context === undefined && (options.url || environment.url) && environment.apiKey;
   // A broken file must not stop scripts that do not use it.
   const contexts = isComplete ? { current: null, contexts: {} } : readContexts(configHome);
-  return connectionOf(options, environment, contexts);
+  const connection = connectionOf(options, environment, contexts);
+  const warning = connection.context === null ? null : permissionWarning(configHome);
+  if (warning !== null) console.error(`berth: ${warning}`);
+  return connection;
 }
 
 /** What a command that calls the API gets. */

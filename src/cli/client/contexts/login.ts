@@ -4,7 +4,7 @@ import { createClient } from '../client.ts';
 import { readSecret } from '../terminal/read-secret.ts';
 import { apiUrl, headerValue } from './connection.ts';
 import { checkKey } from './identity.ts';
-import { contextName, contextsPath, readContexts, withContext, writeContexts } from './store.ts';
+import { changeContexts, contextName, contextsPath, readContexts, withContext } from './store.ts';
 
 /** `berth login`. */
 
@@ -28,12 +28,13 @@ export async function login(host: Host, options: LoginOptions, stopped: AbortSig
   const name = contextName(options.name ?? defaultName(url));
   const { tenant } = options;
   const tenantId = tenant === undefined ? null : headerValue('--tenant', tenant);
-  const contexts = readContexts(settings.configHome);
+  // A file that cannot be read is reported before the question.
+  readContexts(settings.configHome);
   const key = await readSecret('the API key', { file: options.keyFile, option: '--key-file' });
   const apiKey = headerValue('the API key', key);
-  const canRead = await checkKey(createClient({ url, apiKey, tenantId, stopped }));
+  const canRead = await checkKey(createClient({ url, apiKey, tenantId, stopped }), tenantId);
   const added = { url, api_key: apiKey, ...(tenantId === null ? {} : { tenant_id: tenantId }) };
-  writeContexts(settings.configHome, withContext(contexts, name, added));
+  changeContexts(settings.configHome, (contexts) => withContext(contexts, name, added));
   console.error(
     `stored the context ${name} in ${contextsPath(settings.configHome)}; it is the current context`,
   );

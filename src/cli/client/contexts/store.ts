@@ -8,10 +8,12 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UsageError } from '../../command/usage-error.ts';
+import { quoted } from '../table.ts';
 
 /** Contexts: the APIs that a user works with. They are in one file that only the user can read. */
 
@@ -92,7 +94,7 @@ function targetOf(path: string): string {
 }
 
 /** Replaces the file at once, so that an interrupted write loses nothing. Only the user can read the file. */
-export function writeContexts(configHome: string, contexts: Contexts): void {
+function writeContexts(configHome: string, contexts: Contexts): void {
   const path = targetOf(contextsPath(configHome));
   const temporary = `${path}.${randomUUID()}`;
   try {
@@ -110,6 +112,24 @@ export function writeContexts(configHome: string, contexts: Contexts): void {
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(`failed to write ${path} (${code}): correct the permissions of its folder`, 1);
   }
+}
+
+/**
+ * Changes the contexts. Reads them directly before the write, so that a change of another command during a question is
+ * not lost.
+ */
+export function changeContexts(configHome: string, change: (contexts: Contexts) => Contexts): void {
+  writeContexts(configHome, change(readContexts(configHome)));
+}
+
+/** A warning if other users can read the file. Windows has no such modes. null: no warning */
+export function permissionWarning(configHome: string): string | null {
+  if (process.platform === 'win32') return null;
+  const path = contextsPath(configHome);
+  const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
+  return (mode & 0o077) === 0
+    ? null
+    : `other users may access ${path}, which contains API keys; next: chmod 600 ${quoted(path)}`;
 }
 
 /** Adds or replaces a context, and makes it the current one. */

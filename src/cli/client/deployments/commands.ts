@@ -1,21 +1,34 @@
 import type { Command } from 'commander';
-import { describe, valueOption, wholeNumber } from '../../command/command.ts';
+import { describe, switchOption, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { UsageError } from '../../command/usage-error.ts';
+import { DEPLOYMENT } from '../arguments.ts';
 import { apiCommand, calling, callsApi } from '../call.ts';
+import { choicesOf } from '../choices.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { YES } from '../terminal/yes.ts';
-import { takesWait, timeoutOption, type WaitOptions } from '../wait.ts';
-import type { ListOptions } from './read.ts';
-import type { DeleteOptions } from './write.ts';
+import { takesWait, takesWaitForDeletion, timeoutOption, type WaitOptions } from '../wait.ts';
+import type { DeleteOptions } from './delete.ts';
+import type { ListOptions, SecretOptions } from './read.ts';
 
 /** `berth deployments …`, and short commands for one deployment. */
 
 const read = () => import('./read.ts');
 const write = () => import('./write.ts');
+const deletion = () => import('./delete.ts');
 
-const DEPLOYMENT = ['<deployment>', 'id or name of the deployment'] as const;
+const STATUSES = choicesOf<NonNullable<ListOptions['status']>>({
+  READY: true,
+  UNUSED: true,
+  AWAITING_DATABASE: true,
+  AWAITING_DELETE: true,
+  UNKNOWN: true,
+});
+const TYPES = choicesOf<NonNullable<ListOptions['type']>>({ dev_free: true, dev: true, prod: true });
+
+const showSecretsOption = () =>
+  switchOption('--show-secrets', 'print the values of secrets; needs the scope secrets:read');
 
 const fileOption = () =>
   valueOption('-f, --file <file>', 'JSON or YAML file; - is standard input').makeOptionMandatory();
@@ -23,14 +36,20 @@ const fileOption = () =>
 function reads(host: Host): Command[] {
   return [
     apiCommand('list', 'list the deployments of the tenant')
-      .addOption(valueOption('--status <status>', 'only deployments with this status'))
+      .addOption(valueOption('--status <status>', 'only deployments with this status').choices(STATUSES))
       .addOption(valueOption('--name-contains <text>', 'only deployments whose name contains this text'))
       .addOption(valueOption('--image-version <version>', 'only deployments with this version of the image'))
-      .addOption(valueOption('--type <type>', 'only deployments of this type: dev_free, dev or prod'))
+      .addOption(valueOption('--type <type>', 'only deployments of this type').choices(TYPES))
+      .addOption(showSecretsOption())
       .action(calling(host, async (context, options: ListOptions) => (await read()).list(context, options))),
     apiCommand('get', 'show a deployment')
       .argument(...DEPLOYMENT)
-      .action(calling(host, async (context, name: string) => (await read()).get(context, name))),
+      .addOption(showSecretsOption())
+      .action(
+        calling(host, async (context, name: string, options: SecretOptions) =>
+          (await read()).get(context, name, options),
+        ),
+      ),
     apiCommand('watch', 'wait until a deployment is READY or has failed', { formats: [] })
       .argument(...DEPLOYMENT)
       .addOption(timeoutOption())
@@ -48,9 +67,25 @@ function reads(host: Host): Command[] {
   ];
 }
 
+const DELETE = `The API may have a grace period for deletions (BERTH_DELETION_GRACE; default: none). During the grace period, no pods
+run, and berth restore restores the deployment with its data. With --wait, the timeout must be longer than the grace period.`;
+
+const CREATE = `An example of a file:
+
+  name: shop
+  source: external_image
+  source_config: {}
+  source_revision_config:
+    image_uri: registry.example/shop/web:1.0.0
+  secrets:
+    - name: TOKEN
+      value: secret`;
+
 function writes(host: Host): Command[] {
   return [
-    takesWait(apiCommand('create', 'create a deployment from a file').addOption(fileOption())).action(
+    takesWait(
+      apiCommand('create', 'create a deployment from a file', { details: CREATE }).addOption(fileOption()),
+    ).action(
       calling(host, async (context, options: WaitOptions & { file: string }) =>
         (await write()).create(context, options),
       ),
@@ -64,26 +99,26 @@ function writes(host: Host): Command[] {
         (await write()).patch(context, name, options),
       ),
     ),
-    takesWait(
-      apiCommand('delete', 'delete a deployment', {
-        details: 'During the grace period, berth restore restores it.',
-      })
+    takesWaitForDeletion(
+      apiCommand('delete', 'delete a deployment', { details: DELETE })
         .argument(...DEPLOYMENT)
         .option('--delete-tracing-project', 'also delete its tracing project', false)
-        .option(
-          '--keep-workloads',
-          'leave the workloads and the data in the cluster; needs the scope admin',
-          false,
+        .addOption(
+          switchOption(
+            '--keep-workloads',
+            'leave the workloads and the data in the cluster; needs the scope admin',
+          ),
         )
-        .option(
-          '--force',
-          'remove it at once, for a cluster that no longer exists; needs the scope admin',
-          false,
+        .addOption(
+          switchOption(
+            '--force',
+            'remove it at once, for a cluster that no longer exists; needs the scope admin',
+          ).conflicts('keepWorkloads'),
         )
         .option(...YES),
     ).action(
       calling(host, async (context, name: string, options: WaitOptions & DeleteOptions) =>
-        (await write()).remove(context, name, options),
+        (await deletion()).remove(context, name, options),
       ),
     ),
   ];
@@ -103,7 +138,7 @@ step is printed on standard error. If the rollout fails, the exit code is 1 and 
 ${EXIT_HELP}`,
   );
   callsApi(made)
-    .argument('<name>', 'id or name of the deployment')
+    .argument(...DEPLOYMENT)
     .addOption(valueOption('--image <image>', 'image to deploy').conflicts('ref'))
     .addOption(valueOption('--ref <ref>', 'branch, tag or commit to build and deploy'))
     .option('--no-wait', 'return when the revision is created')
@@ -124,7 +159,7 @@ export function buildScale(made: Command, host: Host): void {
   describe(made, `With --min 0 --max 0, the deployment is switched off and keeps its data.`);
   takesWait(
     callsApi(made)
-      .argument('<name>', 'id or name of the deployment')
+      .argument(...DEPLOYMENT)
       .addOption(valueOption('--min <n>', 'minimum number of pods', wholeNumber('--min', 0)))
       .addOption(valueOption('--max <n>', 'maximum number of pods', wholeNumber('--max', 0))),
   ).action(
@@ -140,7 +175,7 @@ export function buildScale(made: Command, host: Host): void {
 
 export function buildOpen(made: Command, host: Host): void {
   callsApi(made)
-    .argument('<name>', 'id or name of the deployment')
+    .argument(...DEPLOYMENT)
     .option('--print', 'only print the URL', false)
     .action(
       calling(host, async (context, name: string, options: { print: boolean }) => {
@@ -151,9 +186,13 @@ export function buildOpen(made: Command, host: Host): void {
 }
 
 export function buildRestore(made: Command, host: Host): void {
-  takesWait(callsApi(made).argument('<name>', 'id or name of the deployment')).action(
+  describe(
+    made,
+    `The name is that of a deployment that is being deleted, even if a newer deployment has the same name.`,
+  );
+  takesWait(callsApi(made).argument(...DEPLOYMENT)).action(
     calling(host, async (context, name: string, options: WaitOptions) =>
-      (await write()).restore(context, name, options),
+      (await deletion()).restore(context, name, options),
     ),
   );
 }

@@ -1,8 +1,9 @@
 import type { Deployment } from '../api.gen.ts';
 import { ApiProblem } from '../call-problem.ts';
 import type { QueryOf } from '../client.ts';
-import { type Context, isMasked, show } from '../context.ts';
+import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
+import { given } from '../given.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields, quoted, table } from '../table.ts';
@@ -13,30 +14,34 @@ import { showDeployment, showDeployments } from './views.ts';
 
 type Query = QueryOf<'get', '/v2/deployments'>;
 
-/** Filters of the list. The API validates them. */
-export interface ListOptions {
-  readonly status?: string;
+export interface SecretOptions {
+  /** False: the values are masked. */
+  readonly showSecrets: boolean;
+}
+
+export interface ListOptions extends SecretOptions {
+  readonly status?: NonNullable<Query['status']>;
   readonly nameContains?: string;
   readonly imageVersion?: string;
-  readonly type?: string;
+  readonly type?: NonNullable<Query['deployment_type']>;
 }
 
 export async function list(context: Context, options: ListOptions): Promise<undefined> {
-  const filter: Query = {
-    mask_secrets: isMasked(context),
-    ...(options.status === undefined ? {} : { status: options.status as Query['status'] }),
-    ...(options.nameContains === undefined ? {} : { name_contains: options.nameContains }),
-    ...(options.imageVersion === undefined ? {} : { image_version: options.imageVersion }),
-    ...(options.type === undefined ? {} : { deployment_type: options.type as Query['deployment_type'] }),
-  };
+  const filter = given({
+    mask_secrets: !options.showSecrets,
+    status: options.status,
+    name_contains: options.nameContains,
+    image_version: options.imageVersion,
+    deployment_type: options.type,
+  });
   const found = await allOf<Deployment>((page) =>
     context.client.GET('/v2/deployments', { params: { query: { ...filter, ...page } } }),
   );
   await showDeployments(context, found);
 }
 
-export async function get(context: Context, name: string): Promise<undefined> {
-  await showDeployment(context, await lookUpDeployment(context.client, name, isMasked(context)));
+export async function get(context: Context, name: string, options: SecretOptions): Promise<undefined> {
+  await showDeployment(context, await lookUpDeployment(context.client, name, !options.showSecrets));
 }
 
 export async function watchDeployment(

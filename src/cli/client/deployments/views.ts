@@ -62,9 +62,15 @@ function details(deployment: Deployment): string {
   return `${lines}\n\n${table(['CONDITION', 'STATUS', 'REASON', 'MESSAGE'], rows)}`;
 }
 
+/**
+ * The word for `-o name`. Another deployment can have the name of one that is being deleted, and commands then take the
+ * other one, so the word is the id.
+ */
+const wordFor = ({ id, name, status }: Deployment) => (status === 'AWAITING_DELETE' ? id : name);
+
 /** Prints one deployment. */
 export function showDeployment(context: Context, deployment: Deployment): Promise<void> {
-  return show(context, deployment, { table: () => details(deployment), names: () => [deployment.name] });
+  return show(context, deployment, { table: () => details(deployment), names: () => [wordFor(deployment)] });
 }
 
 /** Prints a list of deployments. */
@@ -73,6 +79,6 @@ export function showDeployments(context: Context, found: readonly Deployment[]):
   const rows = () => found.map((deployment) => row(deployment, now));
   return show(context, found, {
     table: () => table(HEADER, rows()),
-    names: () => found.map(({ name }) => name),
+    names: () => found.map(wordFor),
   });
 }

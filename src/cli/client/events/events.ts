@@ -1,6 +1,7 @@
 import { ApiProblem } from '../call-problem.ts';
 import type { Answer, Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
+import { given } from '../given.ts';
 import { lookUpDeployment, UUID } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
@@ -16,11 +17,12 @@ export interface EventOptions {
 }
 
 /** The filters of the list. */
-const filterOf = ({ reason, since, until }: EventOptions, now: Date) => ({
-  ...(reason === undefined ? {} : { reason }),
-  ...(since === undefined ? {} : { since: timeOf('--since', since, now) }),
-  ...(until === undefined ? {} : { until: timeOf('--until', until, now) }),
-});
+const filterOf = ({ reason, since, until }: EventOptions, now: Date) =>
+  given({
+    reason,
+    since: since === undefined ? undefined : timeOf('--since', since, now),
+    until: until === undefined ? undefined : timeOf('--until', until, now),
+  });
 
 function row({ at, reason, message, actor, deployment_id: deployment }: Event, ofOne: boolean): string[] {
   const by = cell(actor.name ?? actor.kind);
@@ -59,8 +61,5 @@ export async function events(
   const ordered = found.toReversed();
   const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];
   const rows = () => ordered.map((event) => row(event, id !== null));
-  await show(context, ordered, {
-    table: () => table(header, rows()),
-    names: () => ordered.map((each) => each.id),
-  });
+  await show(context, ordered, { table: () => table(header, rows()) });
 }

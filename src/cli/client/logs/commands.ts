@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
+import { DEPLOYMENT } from '../arguments.ts';
 import { calling, callsApi } from '../call.ts';
+import { choicesOf } from '../choices.ts';
 import type { LogsOptions } from './logs.ts';
 
 /** `berth logs`. */
@@ -10,15 +12,21 @@ import type { LogsOptions } from './logs.ts';
 const DETAILS = `Also prints the output of the database and the cache. Berth reads logs from the cluster and does not store them. With
 -o json, each line is an object.`;
 
+const COMPONENTS = choicesOf<NonNullable<LogsOptions['component']>>({
+  api: true,
+  queue: true,
+  orchestrator: true,
+  executor: true,
+  database: true,
+  cache: true,
+});
+
 export function buildLogs(made: Command, host: Host): void {
   describe(made, DETAILS);
   callsApi(made, ['table', 'json'])
-    .argument('<deployment>', 'id or name of the deployment')
+    .argument(...DEPLOYMENT)
     .addOption(
-      valueOption(
-        '--component <name>',
-        'api, queue, orchestrator, executor, database or cache; default: all',
-      ),
+      valueOption('--component <name>', 'only pods of this component; default: all').choices(COMPONENTS),
     )
     .addOption(valueOption('--revision <revision>', 'only pods of this revision: an id or a number'))
     .addOption(valueOption('--since <time>', 'ISO 8601, or a duration: 30s, 10m, 3h, 2d'))

@@ -1,23 +1,24 @@
 import type { Answer, QueryOf } from '../client.ts';
 import type { Context } from '../context.ts';
+import { given } from '../given.ts';
 import { findRevisionId, lookUpDeployment } from '../lookup.ts';
 import { timeOf } from '../time-option.ts';
 import { followed, showLines } from './log-output.ts';
 
 /** `berth logs`. */
 
+const LOGS = '/v2/deployments/{deployment_id}/logs';
+type Query = QueryOf<'get', typeof LOGS>;
+type Line = Answer<'get', typeof LOGS>['resources'][number];
+
 export interface LogsOptions {
-  readonly component?: string;
+  readonly component?: NonNullable<Query['component']>;
   readonly revision?: string;
   readonly since?: string;
   readonly limit?: number;
   readonly follow: boolean;
   readonly previous: boolean;
 }
-
-const LOGS = '/v2/deployments/{deployment_id}/logs';
-type Query = QueryOf<'get', typeof LOGS>;
-type Line = Answer<'get', typeof LOGS>['resources'][number];
 
 const asText = (line: unknown) => {
   const { component, pod, container, text } = line as Line;
@@ -32,16 +33,15 @@ export async function logsCommand(context: Context, name: string, options: LogsO
   const { component, revision, since, limit, follow, previous } = options;
   const from = since === undefined ? undefined : timeOf('--since', since, new Date());
   const deployment = await lookUpDeployment(context.client, name, true);
-  const query: Query = {
-    // The API validates the component.
-    ...(component === undefined ? {} : { component: component as NonNullable<Query['component']> }),
-    ...(revision === undefined
-      ? {}
-      : { revision_id: await findRevisionId(context.client, deployment, revision) }),
-    ...(from === undefined ? {} : { since: from }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(previous ? { previous } : {}),
-  };
+  const revisionId =
+    revision === undefined ? undefined : await findRevisionId(context.client, deployment, revision);
+  const query = given({
+    component,
+    revision_id: revisionId,
+    since: from,
+    limit,
+    previous: previous || undefined,
+  });
   const path = { deployment_id: deployment.id };
   if (follow) {
     await showLines(context, resumed(context, path, query), asText);
@@ -64,7 +64,7 @@ function resumed(context: Context, path: { deployment_id: string }, query: Query
     const times = [...last.values()].sort();
     const since = read === 0 ? query.since : times[0];
     const from = new Map(last);
-    const following = { ...query, ...(since === undefined ? {} : { since }), follow: true };
+    const following = { ...query, ...given({ since }), follow: true };
     const lines = context.client.lines(LOGS, {
       params: { path, query: following },
     });

@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
-import { describe, valueOption } from '../../command/command.ts';
+import { describe, listOption } from '../../command/command.ts';
+import { expiresOption, expiryOf } from '../../command/expiry.ts';
 import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
-import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
+import { choicesOf } from '../choices.ts';
 import type { Answer, Client, InputOf } from '../client.ts';
 import { show } from '../context.ts';
+import { given } from '../given.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields } from '../table.ts';
-import { deleteCommand, getCommand, given, type Kind, showAll, words } from './resource.ts';
+import { deleteCommand, getCommand, type Kind, showAll } from './resource.ts';
 
 /** `berth api-keys …`, for keys with the scope admin. */
 
@@ -23,6 +25,8 @@ const KEY: Kind<ApiKey> = {
   get: (client, id) => client.GET('/v2/api-keys/{api_key_id}', { params: { path: { api_key_id: id } } }),
   idOf: ({ id }) => id,
   nameOf: ({ name }) => name,
+  // Several keys can have the same name.
+  wordOf: ({ id }) => id,
   columns: {
     NAME: (each) => each.name,
     PREFIX: (each) => each.prefix,
@@ -34,22 +38,16 @@ const KEY: Kind<ApiKey> = {
   },
 };
 
-/** Several keys can have the same name, so only ids are printed for other commands. */
-const BY_ID: Kind<ApiKey> = { ...KEY, nameOf: KEY.idOf };
-
-const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24 };
-
-/** A time, or a duration from now, as a time. The API validates the time. */
-export function expiry(text: string, now: Date): string {
-  const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
-  if (count !== undefined)
-    return new Date(now.getTime() + Number(count) * (HOURS[unit] ?? 1) * 3_600_000).toISOString();
-  if (/^\d{4}-\d\d-\d\dT/.test(text)) return text;
-  throw new UsageError(`--expires: "${text}" is neither a time such as 2030-01-31T00:00:00Z nor 90d or 12h`);
-}
+const SCOPES = choicesOf<Scopes[number]>({
+  'deployments:read': true,
+  'deployments:write': true,
+  'secrets:read': true,
+  'listeners:run': true,
+  admin: true,
+});
 
 interface CreateOptions {
-  readonly scopes: string[];
+  readonly scopes: Scopes;
   readonly expires?: string;
   readonly platform: boolean;
 }
@@ -59,24 +57,17 @@ const create = (host: Host) =>
   apiCommand('create', 'create an API key, and print it once', { formats: FORMATS_WITHOUT_NAME })
     .argument('<name>', 'name of the key, such as its purpose')
     .addOption(
-      valueOption(
-        '--scopes <a,b>',
-        'scopes of the key, such as deployments:read,deployments:write',
-        words,
-      ).makeOptionMandatory(),
+      listOption('--scopes <a,b>', 'scopes of the key, separated by commas', SCOPES).makeOptionMandatory(),
     )
-    .addOption(
-      valueOption('--expires <when>', '90d, 12h, or a time such as 2030-01-31T00:00:00Z; default: never'),
-    )
+    .addOption(expiresOption())
     .option('--platform', 'create a key of the platform, without a tenant', false)
     .action(
       calling(host, async (context, name: string, { scopes, expires, platform }: CreateOptions) => {
         const body = {
           name,
-          // The API validates the scopes.
-          scopes: scopes as Scopes,
+          scopes,
           platform,
-          ...given({ expires_at: expires === undefined ? undefined : expiry(expires, new Date()) }),
+          ...given({ expires_at: expiryOf(expires, new Date())?.toISOString() }),
         };
         const made = await context.client.POST('/v2/api-keys', { body });
         const view = () =>
@@ -100,7 +91,7 @@ const list = (host: Host) =>
       calling(host, async (context, { platform }: { platform: boolean }) => {
         const ask = (client: Client) =>
           allOf<ApiKey>((page) => client.GET('/v2/api-keys', { params: { query: { ...page, platform } } }));
-        return showAll(context, BY_ID, await ask(context.client));
+        return showAll(context, KEY, await ask(context.client));
       }),
     );
 

@@ -4,8 +4,10 @@ import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
+import { choicesOf } from '../choices.ts';
 import type { Answer, InputOf } from '../client.ts';
 import { show } from '../context.ts';
+import { given } from '../given.ts';
 import { allOf } from '../paging.ts';
 import { cell, fields } from '../table.ts';
 import { readSecret } from '../terminal/read-secret.ts';
@@ -15,7 +17,6 @@ import {
   deleteCommand,
   findOne,
   getCommand,
-  given,
   type Kind,
   listCommand,
   oneOf,
@@ -28,6 +29,8 @@ import {
 type Integration = Answer<'get', '/v2/integrations'>['resources'][number];
 type Repository = Answer<'get', '/v2/integrations/{integration_id}/repos'>['resources'][number];
 type Provider = InputOf<'post', '/v2/integrations'>['provider'];
+
+const PROVIDERS = choicesOf<Provider>({ github: true, gitlab: true, git: true });
 
 const INTEGRATION: Kind<Integration> = {
   noun: 'integration',
@@ -64,17 +67,24 @@ const tokenOption = () => valueOption('--token-file <file>', 'file with the toke
 const create = (host: Host) =>
   apiCommand('create', 'create an integration with a code host', { details: TOKEN })
     .argument('<name>', 'name of the integration')
-    .addOption(valueOption('--provider <provider>', 'github, gitlab or git').makeOptionMandatory())
+    .addOption(
+      valueOption('--provider <provider>', 'software of the code host')
+        .choices(PROVIDERS)
+        .makeOptionMandatory(),
+    )
     .addOption(valueOption('--host-url <url>', 'URL of the code host').makeOptionMandatory())
     .addOption(tokenOption())
     .action(
       calling(
         host,
-        async (context, name: string, options: { provider: string; hostUrl: string; tokenFile?: string }) => {
+        async (
+          context,
+          name: string,
+          options: { provider: Provider; hostUrl: string; tokenFile?: string },
+        ) => {
           const token = await readSecret('the token', { file: options.tokenFile, option: '--token-file' });
-          // The API validates the provider.
-          const provider = options.provider as Provider;
-          const body = { name, provider, host_url: options.hostUrl, token };
+          const { provider, hostUrl } = options;
+          const body = { name, provider, host_url: hostUrl, token };
           return showOne(context, INTEGRATION, await context.client.POST('/v2/integrations', { body }));
         },
       ),
@@ -84,15 +94,20 @@ const update = (host: Host) =>
   apiCommand('update', 'rename an integration, or replace its token', { details: TOKEN })
     .argument(...oneOf(INTEGRATION))
     .addOption(valueOption('--name <name>', 'new name'))
-    .option('--token', 'replace the token, from a prompt or standard input', false)
+    .option('--replace-token', 'replace the token, from a prompt or standard input', false)
     .addOption(tokenOption())
     .action(
       calling(
         host,
-        async (context, word: string, options: { name?: string; token: boolean; tokenFile?: string }) => {
+        async (
+          context,
+          word: string,
+          options: { name?: string; replaceToken: boolean; tokenFile?: string },
+        ) => {
           const { name, tokenFile: file } = options;
-          const hasToken = options.token || file !== undefined;
-          if (name === undefined && !hasToken) throw new UsageError('set --name, --token or --token-file');
+          const hasToken = options.replaceToken || file !== undefined;
+          if (name === undefined && !hasToken)
+            throw new UsageError('set --name, --replace-token or --token-file');
           const { id } = await findOne(context.client, INTEGRATION, word);
           const token = hasToken
             ? await readSecret('the token', { file, option: '--token-file' })
@@ -109,7 +124,9 @@ const update = (host: Host) =>
     );
 
 const repositories = (host: Host) =>
-  apiCommand('repositories', 'list the repositories that the token can read')
+  apiCommand('repositories', 'list the repositories that the token can read', {
+    formats: FORMATS_WITHOUT_NAME,
+  })
     .argument(...oneOf(INTEGRATION))
     .action(
       calling(host, async (context, word: string) => {

@@ -4,11 +4,11 @@ import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
 import type { Answer, InputOf } from '../client.ts';
+import { given } from '../given.ts';
 import {
   deleteCommand,
   findOne,
   getCommand,
-  given,
   type Kind,
   listCommand,
   oneOf,

@@ -8,7 +8,7 @@ import { UUID } from '../lookup.ts';
 import { allOf, type Page } from '../paging.ts';
 import { cell, fields, table } from '../table.ts';
 import { confirm } from '../terminal/confirm.ts';
-import { YES } from '../terminal/yes.ts';
+import { yesTo } from '../terminal/yes.ts';
 
 /** `list`, `get` and `delete` of a kind of object, from a description of the kind. */
 
@@ -26,6 +26,8 @@ export interface Kind<Item> {
   readonly idOf: (item: Item) => string;
   /** The name that commands accept beside the id. */
   readonly nameOf: (item: Item) => string;
+  /** The word that `-o name` prints. Default: the name. */
+  readonly wordOf?: (item: Item) => string;
   /** What is shown of an object. */
   readonly columns: Readonly<Record<string, (item: Item) => Value>>;
 }
@@ -33,6 +35,8 @@ export interface Kind<Item> {
 const headersOf = <Item>({ columns }: Kind<Item>) => Object.keys(columns);
 const cellsOf = <Item>({ columns }: Kind<Item>, item: Item) =>
   Object.values(columns).map((value) => cell(value(item)));
+
+const wordOf = <Item>({ wordOf: own, nameOf }: Kind<Item>) => own ?? nameOf;
 
 /** Prints a list of objects. */
 export function showAll<Item>(
@@ -43,7 +47,7 @@ export function showAll<Item>(
   const rows = () => items.map((item) => cellsOf(kind, item));
   return show(context, items, {
     table: () => table(headersOf(kind), rows()),
-    names: () => items.map(kind.nameOf),
+    names: () => items.map(wordOf(kind)),
   }) as Promise<undefined>;
 }
 
@@ -53,7 +57,7 @@ const title = (header: string) => `${header.charAt(0)}${header.slice(1).toLowerC
 export function showOne<Item>(context: Context, kind: Kind<Item>, item: Item): Promise<undefined> {
   const cells = cellsOf(kind, item);
   const lines = () => fields(headersOf(kind).map((header, index) => [title(header), cells[index] ?? '']));
-  return show(context, item, { table: lines, names: () => [kind.nameOf(item)] }) as Promise<undefined>;
+  return show(context, item, { table: lines, names: () => [wordOf(kind)(item)] }) as Promise<undefined>;
 }
 
 function nullIfMissing(error: unknown): null {
@@ -127,7 +131,7 @@ export function deleteCommand<Item>(
 ): Command {
   return apiCommand(verb, `${verb} ${article(kind.noun)} ${kind.noun}`, { formats: [] })
     .argument(...oneOf(kind))
-    .option(...YES)
+    .option(...yesTo(verb))
     .action(
       calling(host, async (context, word: string, { yes }: { yes: boolean }) => {
         const item = await findOne(context.client, kind, word);
@@ -137,15 +141,6 @@ export function deleteCommand<Item>(
         );
       }),
     );
-}
-
-/** The members of an object that are given. */
-export function given<Values extends Readonly<Record<string, unknown>>>(
-  values: Values,
-): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Values]?: Exclude<Values[Name], undefined>;
-  };
 }
 
 /** Values that are separated by commas. */

@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
+import { DEPLOYMENT } from '../arguments.ts';
 import { apiCommand, calling } from '../call.ts';
 import { ApiProblem } from '../call-problem.ts';
 import type { Answer, Client } from '../client.ts';
+import type { Context } from '../context.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell } from '../table.ts';
-import { YES } from '../terminal/yes.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { YES, yesTo } from '../terminal/yes.ts';
 import {
   deleteAfterQuestion,
   deleteCommand,
@@ -141,37 +144,56 @@ async function valueIdOf(client: Client, keys: readonly TagKey[], tag: string): 
   return (await pathTo(client, key, value)).value.id;
 }
 
+interface SetOptions {
+  readonly clear: boolean;
+  readonly yes: boolean;
+}
+
+/** @throws UsageError */
+function checkTags(tags: readonly string[], { clear, yes }: SetOptions): void {
+  const wrong = tags.find((tag) => !/^[^=]+=./s.test(tag));
+  if (wrong !== undefined) throw new UsageError(`"${wrong}" is not a tag: use KEY=VALUE`);
+  if (tags.length === 0 && !clear) throw new UsageError('set a tag KEY=VALUE, or use --clear to remove all');
+  if (tags.length > 0 && clear) throw new UsageError('--clear removes all tags: remove it, or the tags');
+  if (yes && !clear) throw new UsageError('--yes needs --clear: only --clear asks');
+}
+
+async function setTags(
+  context: Context,
+  word: string,
+  tags: readonly string[],
+  options: SetOptions,
+): Promise<undefined> {
+  checkTags(tags, options);
+  const { client } = context;
+  const { id, name } = await lookUpDeployment(client, word, true);
+  if (options.clear) await confirm(`Remove all tags of the deployment "${cell(name)}"?`, options.yes);
+  const keys = options.clear ? [] : await allOf<TagKey>((page) => KEY.list(client, page));
+  const ids = await Promise.all(tags.map((tag) => valueIdOf(client, keys, tag)));
+  const { resources } = await client.PUT('/v2/deployments/{deployment_id}/tag-values', {
+    params: { path: { deployment_id: id } },
+    body: { tag_value_ids: ids },
+  });
+  const nameOfKey = (keyId: string) => keys.find((key) => key.id === keyId)?.key;
+  const kind: Kind<TagValue> = {
+    ...valuesOf({ id: '', key: '', created_at: '' }),
+    wordOf: (each) => `${nameOfKey(each.tag_key_id)}=${each.value}`,
+    columns: {
+      KEY: (each) => nameOfKey(each.tag_key_id),
+      VALUE: (each) => each.value,
+      ID: (each) => each.id,
+    },
+  };
+  return showAll(context, kind, resources);
+}
+
 const set = (host: Host) =>
-  apiCommand('set', 'set the tags of a deployment', {
-    details: 'Replaces all tags of the deployment. Without tags, removes all of them.',
-  })
-    .argument('<deployment>', 'id or name of the deployment')
+  apiCommand('set', 'set the tags of a deployment', { details: 'Replaces all tags of the deployment.' })
+    .argument(...DEPLOYMENT)
     .argument('[tags...]', 'KEY=VALUE; tags and values must exist')
-    .action(
-      calling(host, async (context, word: string, tags: string[]) => {
-        const wrong = tags.find((tag) => !/^[^=]+=./s.test(tag));
-        if (wrong !== undefined) throw new UsageError(`"${wrong}" is not a tag: use KEY=VALUE`);
-        const { client } = context;
-        const deployment = await lookUpDeployment(client, word, true);
-        const keys = tags.length === 0 ? [] : await allOf<TagKey>((page) => KEY.list(client, page));
-        const ids = await Promise.all(tags.map((tag) => valueIdOf(client, keys, tag)));
-        const params = { path: { deployment_id: deployment.id } };
-        const { resources } = await client.PUT('/v2/deployments/{deployment_id}/tag-values', {
-          params,
-          body: { tag_value_ids: ids },
-        });
-        const nameOfKey = (id: string) => keys.find((key) => key.id === id)?.key;
-        const kind: Kind<TagValue> = {
-          ...valuesOf({ id: '', key: '', created_at: '' }),
-          columns: {
-            KEY: (each) => nameOfKey(each.tag_key_id),
-            VALUE: (each) => each.value,
-            ID: (each) => each.id,
-          },
-        };
-        return showAll(context, kind, resources);
-      }),
-    );
+    .option('--clear', 'remove all tags', false)
+    .option(...yesTo('remove the tags'))
+    .action(calling(host, setTags));
 
 export function buildTags(made: Command, host: Host): void {
   for (const each of [...keyCommands(host), ...valueCommands(host), set(host)]) made.addCommand(each);

@@ -4,16 +4,8 @@ import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { apiCommand, calling } from '../call.ts';
 import type { Answer } from '../client.ts';
-import {
-  deleteCommand,
-  findOne,
-  getCommand,
-  given,
-  type Kind,
-  listCommand,
-  oneOf,
-  showOne,
-} from './resource.ts';
+import { given } from '../given.ts';
+import { deleteCommand, findOne, getCommand, type Kind, listCommand, oneOf, showOne } from './resource.ts';
 
 /** `berth tenants …`, for keys with the scope admin. */
 
@@ -39,25 +31,28 @@ const TENANT: Kind<Tenant> = {
   },
 };
 
-const quota = (name: string) => (text: string) => {
-  // Commander replaces null by an empty text.
-  if (text === 'none') return text;
-  return wholeNumber(`${name} (or none)`, 0)(text);
-};
+/** Commander replaces null by an empty text, so "none" stays as it is. */
+const quota = (name: string, parse: (name: string) => (text: string) => number) => (text: string) =>
+  text === 'none' ? text : parse(`${name} (or none)`)(text);
+
+const whole = (name: string) => wholeNumber(name, 0);
+
+function fractional(name: string): (text: string) => number {
+  return (text) => {
+    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+    throw new UsageError(`${name} must be a number of at least 0, not "${text}"`);
+  };
+}
 
 /** The options for quotas. */
 function takesQuotas(made: Command): Command {
+  const option = (flags: string, description: string, parse: typeof whole) =>
+    valueOption(flags, `${description}, or none`, quota(flags.split(' ')[0] ?? '', parse));
   return made
-    .addOption(
-      valueOption('--deployments <n>', 'maximum number of deployments, or none', quota('--deployments')),
-    )
-    .addOption(valueOption('--cpu <cores>', 'maximum of processor cores, or none', quota('--cpu')))
-    .addOption(
-      valueOption('--memory-mb <mb>', 'maximum of memory in megabytes, or none', quota('--memory-mb')),
-    )
-    .addOption(
-      valueOption('--storage-gi <gi>', 'maximum of storage in gibibytes, or none', quota('--storage-gi')),
-    );
+    .addOption(option('--deployments <n>', 'maximum number of deployments', whole))
+    .addOption(option('--cpu <cores>', 'maximum of processor cores, such as 2.5', fractional))
+    .addOption(option('--memory-mb <mib>', 'maximum of memory in MiB', fractional))
+    .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional));
 }
 
 type Quota = number | 'none';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
+import { DEPLOYMENT } from '../arguments.ts';
 import { apiCommand, calling } from '../call.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { takesWait, type WaitOptions } from '../wait.ts';
@@ -9,7 +10,6 @@ import { takesWait, type WaitOptions } from '../wait.ts';
 
 const revisions = () => import('./revisions.ts');
 
-const DEPLOYMENT = ['<deployment>', 'id or name of the deployment'] as const;
 const REVISION = ['[revision]', 'id or number of the revision; default: the latest revision'] as const;
 
 type Name = string;

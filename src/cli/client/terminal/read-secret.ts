@@ -23,7 +23,8 @@ export async function readSecret(
 ): Promise<string> {
   const secret = await read(what, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
-    throw new UsageError(`failed to read ${file} (${error.code})`);
+    // The value of the option may be the secret itself, by mistake.
+    throw new UsageError(`failed to read the file of ${option} (${error.code})`);
   });
   if (secret.trim() !== '') return secret.trim();
   throw new UsageError(

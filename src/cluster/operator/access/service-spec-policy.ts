@@ -59,11 +59,11 @@ export function allowedImages(images: DataImages, observed: Observed): DataImage
   return others;
 }
 
-/** The rejections as failures, so that the status names the field. The failures remain until the spec changes. */
+/** The rejections as failures, so that the status names the field. Only another spec or another policy is accepted. */
 export function serviceFailures(observed: Observed): Failure[] {
   return [...refusedServices(observed)].map(([service, parts]) => {
     const why = parts.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; ');
     const message = shortened(`${why}; the ${service} is not changed until this field is corrected`);
-    return { actionId: `confined ${service}`, reason: 'Refused', final: false, message };
+    return { actionId: `confined ${service}`, reason: 'Refused', final: true, message };
   });
 }

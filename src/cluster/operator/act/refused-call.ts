@@ -5,7 +5,7 @@ import { isOtherValue } from '../changes/refused-value.ts';
 import type { Failure } from '../observe/failure.ts';
 import { QUOTA } from '../rollout/failure-rules.ts';
 
-/** The failure to report for a rejected call. `final`: a retry succeeds only with a different object. */
+/** The failure to report for a rejected call. `final`: a retry succeeds only after a person has changed something. */
 export function refusedCall(action: Action, error: KubeError): Failure {
   const message = refusalText(action, error);
   const changed = changedField(action, error);
@@ -18,7 +18,8 @@ export function refusedCall(action: Action, error: KubeError): Failure {
       retryWithinMs: POLICY_RETRY_MS,
     };
   }
-  return { actionId: action.id, reason: reasonOf(action, error), final: isFinal(error), message };
+  const reason = reasonOf(action, error);
+  return { actionId: action.id, reason, final: isFinal(reason, error), message };
 }
 
 /** Retry interval while a policy changes the object, so that it is written within a minute after the policy is removed. */
@@ -48,8 +49,9 @@ function reasonOf(action: Action, error: KubeError): Failure['reason'] {
 /** Messages with which admission rules reject a request. The message for a missing right differs. */
 const DENIED = /denied the request|denied request|violates PodSecurity/i;
 
-function isFinal(error: KubeError): boolean {
-  return error.kind !== 'forbidden' || DENIED.test(error.said());
+function isFinal(reason: Failure['reason'], error: KubeError): boolean {
+  if (error.kind !== 'forbidden' || reason === 'VolumeNotExpandable') return true;
+  return DENIED.test(error.said());
 }
 
 const SHOWN_CAUSES = 3;

@@ -17,7 +17,8 @@ export interface Failure {
     | 'FieldsChangedByCluster'
   >;
   /**
-   * Whether a retry cannot succeed with the same object, because the API server rejected its content, not the sender.
+   * Whether a retry cannot succeed until a person changes the spec or the cluster, because the content of the object was
+   * rejected, not the sender.
    */
   readonly final: boolean;
   /** Object, field and error of the cluster. */

@@ -5,6 +5,7 @@ import {
 } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
+import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
 import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import {
   parseStoredTemplates,
@@ -163,7 +164,9 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const askedPods = annotations?.[ANNOTATIONS.askedPods];
   const inputsHash = recordedInputsHash(object.metadata);
   const revisionNumber = object['revision'];
-  if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
+  const writtenInputsHash = labels?.[INPUTS_HASH_LABEL];
+  if (inputsHash === undefined || writtenInputsHash === undefined) return [];
+  if (typeof revisionNumber !== 'number') return [];
   if (isSecretSentinel(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
@@ -178,6 +181,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
       revisionNumber,
       revisionId: labels?.[LABELS.revisionId] ?? '',
       inputsHash,
+      writtenInputsHash,
       ...(askedPods === undefined ? {} : { askedPods }),
       createdAt: creationTimestamp,
       former,

@@ -1,6 +1,7 @@
 import { foreignReferences } from '../access/foreign-references.ts';
 import { hostRefusal } from '../access/host-claims.ts';
 import { checked } from '../access/spec-policy.ts';
+import { standingFailure } from '../builds/standing-failure.ts';
 import { unbuiltStatus } from '../builds/unbuilt.ts';
 import { imageQuery } from '../images/image-lookup.ts';
 import type { Observed } from '../observed.ts';
@@ -40,7 +41,8 @@ function withBuildAndImage(
   { builds, images }: Pick<ReconcilerOptions, 'builds' | 'images'>,
 ): Observed {
   const { resource } = observed;
-  const build = builds === undefined ? unbuiltStatus(resource) : builds.statusOf(resource);
+  const requested = builds === undefined ? unbuiltStatus(resource) : builds.statusOf(resource);
+  const build = requested ?? standingFailure(resource);
   const image = images?.resolve(key, imageQuery(observed));
   return {
     ...observed,

@@ -78,6 +78,8 @@ export function statusToStore(resource: Named, status: ManagedDeploymentStatus):
 /** Whether the stored status has other names than it would be written with. */
 export function hasOtherNames({ status, ...resource }: Named & Pick<ObservedResource, 'status'>): boolean {
   if (status === undefined) return false;
+  // A status without any renamed field is the same with the names of either version.
+  if (statusWithBothNames(status) === status) return false;
   return (resource.storedNames?.status ?? 'current') !== (needsBothNames(resource) ? 'both' : 'current');
 }
 

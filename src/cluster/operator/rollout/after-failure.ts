@@ -1,7 +1,11 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { asOfRevision } from '../../../workloads/as-of-revision.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
-import { isTemplateInputsHash, templateInputsHash } from '../../../workloads/template-inputs.ts';
+import {
+  isTemplateInputsHash,
+  templateInputsHash,
+  writtenInputsHash,
+} from '../../../workloads/template-inputs.ts';
 import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
@@ -71,10 +75,17 @@ export function withInputs(
 ): FailedRevision {
   if (failed.inputsHash !== undefined) return failed;
   const isCurrent = failed.recordGeneration === resource.spec.recordGeneration;
-  const inputsHash = tried?.inputsHash ?? (isCurrent ? templateInputsHash(resource) : undefined);
-  if (inputsHash === undefined) return failed;
+  if (tried === undefined && !isCurrent) return failed;
+  // An operator of the previous version compares inputsHash with the hash of the written inputs.
+  const inputsHash = tried?.writtenInputsHash ?? writtenInputsHash(resource);
+  const normal = tried?.inputsHash ?? templateInputsHash(resource);
   const served = tried?.former()?.templates ?? serving;
-  return { ...failed, inputsHash, ...(served === undefined ? {} : { serving: served }) };
+  return {
+    ...failed,
+    inputsHash,
+    ...(normal === inputsHash ? {} : { normalInputsHash: normal }),
+    ...(served === undefined ? {} : { serving: served }),
+  };
 }
 
 /**
@@ -113,12 +124,13 @@ function changedSince(
  */
 function isChangedSince(
   resource: ObservedResource,
-  { inputsHash, serving, recordGeneration }: FailedRevision,
+  { inputsHash, normalInputsHash = inputsHash, serving, recordGeneration }: FailedRevision,
 ): boolean {
   // A record of an earlier version of Berth has no hash.
-  if (inputsHash === undefined) return resource.spec.recordGeneration !== recordGeneration;
+  if (inputsHash === undefined || normalInputsHash === undefined)
+    return resource.spec.recordGeneration !== recordGeneration;
   return (
-    !isTemplateInputsHash(resource, inputsHash) ||
+    ![inputsHash, normalInputsHash].some((hash) => isTemplateInputsHash(resource, hash)) ||
     (serving !== undefined && serving !== resource.status?.activeRevision?.templates)
   );
 }

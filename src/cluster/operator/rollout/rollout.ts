@@ -8,7 +8,7 @@ import { mayStart } from '../decide/plan.ts';
 import { childId, type Observed } from '../observed.ts';
 import { troubleOf } from '../pods/pod-trouble.ts';
 import { isSettled, type WorkloadState, workloadState } from '../pods/workload-state.ts';
-import { conditionOf, isPaused } from '../status/conditions.ts';
+import { isPaused, wasPaused } from '../status/conditions.ts';
 import { lackOfServices } from '../status/service-trouble.ts';
 import type { Patience } from './failure-rules.ts';
 import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
@@ -198,11 +198,6 @@ function recorded({ reason, message, failureSource }: FailedRevision): RolloutFa
   return { reason: reasonOr(reason, 'RolloutFailed'), message, failureSource: failureSource ?? {} };
 }
 
-/** Whether the resource was just resumed. The time of a pause does not count, so the deadline starts again. */
-function wasPaused({ observed: { resource } }: JudgeInput): boolean {
-  return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
-}
-
 /** The recorded time, otherwise now. */
 function timeOr(recorded: string | undefined, now: Date): string {
   return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
@@ -219,7 +214,7 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
     rollout !== undefined &&
     target.revision !== null &&
     isSame(rollout, target.revision) &&
-    !wasPaused(input);
+    !wasPaused(observed.resource);
   if (!isSameRollout) return { startedAt: now.toISOString(), templatesAt: null };
   const startedAt = timeOr(rollout.startTime, now);
   if (rollout.templates !== target.name) return { startedAt, templatesAt: now.toISOString() };
@@ -237,7 +232,7 @@ function judgeWait(
 ): Pick<Rollout, 'verdict' | 'awaitingSince' | 'recheckAt'> {
   const { observed, now, patience } = input;
   const { awaiting } = observed.resource.status ?? {};
-  const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(input);
+  const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(observed.resource);
   const awaitingSince = timeOr(isSameWait ? awaiting.startTime : undefined, now);
   if (isPaused(observed.resource)) return { verdict, awaitingSince, recheckAt: null };
   const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;

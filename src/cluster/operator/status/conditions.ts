@@ -1,3 +1,4 @@
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { Condition, ConditionType, Reason } from '../../../domain/conditions/conditions.ts';
 import type { ObservedResource } from '../observed.ts';
@@ -60,6 +61,23 @@ export function conditionOf(resource: ObservedResource, type: ConditionType): Co
 /** Whether the annotation pauses the operator for this resource. */
 export function isPaused(resource: { metadata: { annotations?: Record<string, string> } }): boolean {
   return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
+}
+
+/** Whether the resource was just resumed. The time of a pause does not count, so deadlines start again. */
+export function wasPaused(resource: ObservedResource): boolean {
+  return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
+}
+
+/**
+ * The condition Paused of a paused resource.
+ * @param effect what the pause prevents
+ */
+export function pausedFinding({ metadata: { name, namespace } }: ObservedResource, effect: string): Finding {
+  const command = `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;
+  return yes(
+    'Paused',
+    `the annotation ${ANNOTATIONS.paused} is set: ${effect} until it is removed: ${command}`,
+  );
 }
 
 /** metav1.Time has no fractions of a second. */

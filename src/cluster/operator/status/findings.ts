@@ -1,10 +1,8 @@
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
-import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { type ConditionType, reasonOr } from '../../../domain/conditions/conditions.ts';
 import { failedBefore } from '../rollout/target.ts';
-import { type Finding, yes } from './conditions.ts';
+import { type Finding, pausedFinding, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
-import { buildFinding, imageReady } from './image-findings.ts';
+import { buildTrouble, imageReady } from './image-findings.ts';
 import { ready } from './ready-findings.ts';
 import { ofWhatServes, progressing } from './rollout-findings.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
@@ -30,20 +28,9 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     Ready: isReady,
     ...progressFindings(facts, isReady),
     ...(facts.paused
-      ? {
-          Paused: yes(
-            'Paused',
-            `the annotation ${ANNOTATIONS.paused} is set: Berth changes nothing in the cluster until it is removed: ${unpause(facts)}`,
-          ),
-        }
+      ? { Paused: pausedFinding(facts.observed.resource, 'Berth changes nothing in the cluster') }
       : {}),
   };
-}
-
-/** The command that ends the pause of a resource. */
-function unpause({ observed: { resource } }: Facts): string {
-  const { name, namespace } = resource.metadata;
-  return `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;
 }
 
 /**
@@ -57,7 +44,7 @@ interface Progress {
 
 type StalledCheck = (facts: Facts) => Finding | null | undefined | false;
 
-/** Why nothing changes until the spec does, in order. The first reason that applies is reported. */
+/** Why nothing improves until a person changes the spec or the cluster, in order. The first reason that applies is reported. */
 const STALLED_CHECKS: readonly StalledCheck[] = [
   function rolloutFailed({ decision: { verdict, target } }) {
     return verdict.kind === 'failed' && yes(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
@@ -72,10 +59,9 @@ const STALLED_CHECKS: readonly StalledCheck[] = [
     const failure = failures.find(({ final }) => final);
     return failure && yes(failure.reason, failure.message);
   },
-  function buildFailed({ observed }) {
-    if (observed.build?.phase !== 'Failed') return false;
-    const building = buildFinding(observed);
-    return building && yes(building.reason, building.message);
+  function noImageIsBuilt({ observed }) {
+    const trouble = buildTrouble(observed);
+    return trouble && yes(trouble.reason, trouble.message);
   },
 ];
 

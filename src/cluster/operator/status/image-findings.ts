@@ -17,17 +17,29 @@ export function imageReady({ observed }: Facts): Finding {
 }
 
 /** Only a git source is built. All other sources wait for an image in the spec. */
-export function noImage({ resource }: Observed): Finding {
-  return resource.spec.source === 'git_host'
-    ? no('AwaitingBuild', 'the image of the requested revision is not built yet')
-    : no('NoImage', 'the spec names no image yet: only the data services can run');
+export function noImage({ resource: { spec } }: Observed): Finding {
+  if (spec.source !== 'git_host') {
+    return no('NoImage', 'the spec names no image yet: only the data services can run');
+  }
+  const { id, number } = spec.revision;
+  return id === undefined
+    ? no('NoRevision', 'no revision has an image, and no build is requested')
+    : no('AwaitingBuild', `the image of revision ${number} is not built, and no build is requested`);
 }
 
-/** The part of ImageReady about a build; null: no build is requested. */
+/** Why a git source gets no image until a person changes something; null: there is no such reason. */
+export function buildTrouble(observed: Observed): Finding | null {
+  const building = buildFinding(observed);
+  if (building !== null) return observed.build?.phase === 'Failed' ? building : null;
+  const { source, revision } = observed.resource.spec;
+  return source === 'git_host' && revision.image === undefined ? noImage(observed) : null;
+}
+
+/** The part of ImageReady about a build; null: no build is requested, and that of the newest revision has not failed. */
 export function buildFinding({ resource, build }: Observed): Finding | null {
-  const asked = resource.spec.build;
-  if (asked === undefined) return null;
-  const revision = `revision ${asked.number}`;
+  const number = resource.spec.build?.number ?? build?.number;
+  if (number === undefined) return null;
+  const revision = `revision ${number}`;
   if (!build)
     return { status: 'False', reason: 'AwaitingBuild', message: `the build of ${revision} is requested` };
   return { status: build.phase === 'Succeeded' ? 'True' : 'False', ...wording(build, revision) };

@@ -11,7 +11,7 @@ import {
   deploymentStatus as deploymentStatusOf,
 } from '../../../domain/revision/states.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { type Finding, isPaused, toConditions } from './conditions.ts';
+import { type Finding, isPaused, pausedFinding, toConditions, wasPaused } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
@@ -29,19 +29,33 @@ export function rejectedStatus(
   const Ready = { status: 'False', reason, message } as const;
   const ended: Finding = { ...Ready, status: 'True' };
   const progress = isPaused(resource)
-    ? {}
+    ? { Paused: pausedFinding(resource, 'no rollout continues') }
     : reason === 'TakingOver'
       ? { Reconciling: ended }
       : { Stalled: ended };
   const unseen: Finding = { status: 'Unknown', reason, message };
   const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
+  const { Paused: _former, ...others } = everyCondition(resource, unseen);
   return {
     ...rest,
+    ...(wasPaused(resource) ? restartedDeadlines(rest, now) : {}),
     observedGeneration: resource.metadata.generation,
     ...(resource.status?.deploymentStatus === undefined
       ? {}
       : { deploymentStatus: 'UNKNOWN' satisfies DeploymentStatus }),
-    conditions: toConditions({ ...everyCondition(resource, unseen), Ready, ...progress }, resource, now),
+    conditions: toConditions({ ...others, Ready, ...progress }, resource, now),
+  };
+}
+
+/** The rollout and the wait in the status, which begin again after a pause. This status no longer shows the pause. */
+function restartedDeadlines(
+  { rollout, awaiting }: ManagedDeploymentStatus,
+  now: Date,
+): Pick<ManagedDeploymentStatus, 'rollout' | 'awaiting'> {
+  const startTime = now.toISOString();
+  return {
+    ...(rollout === undefined ? {} : { rollout: { ...rollout, startTime } }),
+    ...(awaiting === undefined ? {} : { awaiting: { ...awaiting, startTime } }),
   };
 }
 

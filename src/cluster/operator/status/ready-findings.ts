@@ -12,7 +12,7 @@ import { type Finding, no, yes } from './conditions.ts';
 import { volumeLoss } from './deleted-services.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
-import { buildFinding, noImage } from './image-findings.ts';
+import { buildFinding, buildTrouble, noImage } from './image-findings.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
 import { isDataService, lackOfServices } from './service-trouble.ts';
@@ -77,6 +77,9 @@ const READY_CHECKS: readonly Check[] = [
   function switchedOff(facts) {
     const { observed, off, failures } = facts;
     if (!observed.resource.spec.suspend) return false;
+    // A deployment whose first build has failed is suspended, because no revision can run.
+    const trouble = buildTrouble(observed);
+    if (off && trouble !== null) return no(trouble.reason, `${trouble.message}; no pods run`);
     if (off && isAtRest(facts)) return yes('SwitchedOff', 'switched off: no pods run, the data is kept');
     const message = off ? 'switched off: no pods run, the data is kept' : 'is being switched off';
     const refusal = volumeRefusal(observed, failures);
@@ -106,7 +109,7 @@ const READY_CHECKS: readonly Check[] = [
     const building = buildFinding(observed);
     if (building !== null) return notBuilt(building);
     const { reason, message } = noImage(observed);
-    if (decision.target.kind !== 'no-revision') return no(reason, message);
+    if (decision.target.kind !== 'no-revision' || buildTrouble(observed) !== null) return no(reason, message);
     return isAtRest(facts) ? yes('NoRevision', message) : no('NoRevision', message);
   },
   function failed({ decision: { verdict, target } }) {

@@ -15,7 +15,7 @@ import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/ta
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
-import { isAtRest } from './ready-findings.ts';
+import { isAtRest, ready } from './ready-findings.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { isObservedOff } from './serving-findings.ts';
 import { nextFailures } from './status-failures.ts';
@@ -183,9 +183,15 @@ function mayHaveServed({ observed, decision }: Facts): boolean {
   return decision.target.kind === 'restored' || observed.resource.spec.failed?.activeRevision !== undefined;
 }
 
-/** Whether all that this generation requests is in effect, even if it requests no workloads. */
+/**
+ * Whether all that this generation requests is in effect, even if it requests no workloads. It does not request a build
+ * that has failed before.
+ */
 function isThere(facts: Facts, conditions: readonly Condition[]): boolean {
   if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
+  const { build, ...others } = facts.observed;
+  const isOfEarlier = build !== undefined && others.resource.spec.build === undefined;
+  if (isOfEarlier && ready({ ...facts, observed: others }).status === 'True') return true;
   return isAtRest(facts) && (facts.observed.resource.spec.suspend ? facts.off : isDataReady(conditions));
 }
 

@@ -121,7 +121,7 @@ function isRunningSeen(after: Status): boolean {
 function resumption(before: Status | undefined, after: Status): Transition[] {
   const isPaused = (status: Status | undefined) => conditionIn(status, 'Paused') !== undefined;
   if (!isPaused(before) || isPaused(after)) return [];
-  const message = 'the annotation berth.dev/paused was removed: the operator reconciles the deployment again';
+  const message = 'the annotation berth.dev/paused was removed, so the pause has ended';
   return [{ type: 'Normal', reason: 'Resumed' satisfies Reason, message }];
 }
 

@@ -23,13 +23,20 @@ import { brokenRules, wrongShape } from '../core/errors.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
 import { listenerRendering } from './deployment-placement.ts';
-import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
+import {
+  checkQuota,
+  externalServices,
+  keptVolumeOf,
+  movesDataServices,
+  quotaUsage,
+} from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   deploymentIssues,
   newRevision,
   repositoryOwner,
   rolledBack,
+  secretIssues,
   serverUrl,
 } from './deployment-rules.ts';
 import type { Outlook } from './deployment-schema.ts';
@@ -50,9 +57,6 @@ export interface Changed {
 const touches = ({ changed }: Patched, part: string) =>
   changed.some((path) => path === part || path.startsWith(`${part}.`));
 
-/** Stored values are not validated again, because the rules or the policy may be newer. */
-const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
-
 /** The stored state. */
 interface Stored {
   readonly record: DeploymentRecord;
@@ -63,6 +67,24 @@ interface Stored {
 const isExpanding = (conditions: readonly Condition[]) =>
   conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
 
+/**
+ * What rules, policy and quotas check. Stored values are not validated again, because the rules or the policy may be newer. So a
+ * policy that became narrower does not prevent the replacement of a leaked secret.
+ */
+type Judged = 'all' | 'secrets' | 'nothing';
+
+function judgedPart({ record, secrets }: Stored, patched: Patched): Judged {
+  if (touches(patched, 'source_config')) return 'all';
+  if (!touches(patched, 'secrets')) return 'nothing';
+  const readable = record.secrets !== null && secrets.length === 0 ? null : secrets;
+  return movesDataServices(readable, patched.next.secrets) ? 'all' : 'secrets';
+}
+
+/** A PATCH that no rule rejects. */
+interface Decided extends Patched {
+  readonly judged: Judged;
+}
+
 /** The reported and the stored size of the volume. */
 const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
   capacityGi: record.volumeGi,
@@ -72,27 +94,31 @@ const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolum
   observedGeneration: record.observation?.generation ?? 0,
 });
 
-function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
-  if (!isJudged(patched)) return [];
-  const { sourceConfig, secrets } = patched.next;
-  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi };
+function ruleIssues(
+  deps: ApiDeps,
+  { record, keptVolumeGi, secrets: storedSecrets }: Stored,
+  { next, judged }: Decided,
+): BodyIssue[] {
+  if (judged === 'nothing') return [];
+  const { sourceConfig, secrets } = next;
+  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi, secrets: storedSecrets };
+  const wanted = { sourceConfig, stored, secrets, appName: record.appName };
+  if (judged === 'secrets') return secretIssues(deps, wanted);
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
     volumeOf({ record, keptVolumeGi }),
   );
-  return [
-    ...below(['source_config', 'resource_spec'], shrinking),
-    ...deploymentIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
-  ];
+  return [...below(['source_config', 'resource_spec'], shrinking), ...deploymentIssues(deps, wanted)];
 }
 
 /** @throws ApiError 422, 400 with all violated rules */
-function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
+function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Decided {
   const { record, secrets } = stored;
   checkRepositoryHost(deps, body.source_config?.repo_url);
-  const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
+  const applied = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
+  const patched = { ...applied, judged: judgedPart(stored, applied) };
   if (patched.shapeIssues.length > 0) {
     throw wrongShape(below(['body'], patched.shapeIssues));
   }
@@ -110,8 +136,8 @@ function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
     ...ruleIssues(deps, stored, patched),
   ];
   if (issues.length > 0) throw brokenRules(issues);
-  if (!isJudged(patched)) return patched;
-  const { next } = patched;
+  const { next, judged } = patched;
+  if (judged !== 'all') return patched;
   return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
 }
 
@@ -120,7 +146,7 @@ const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
 interface DecidedChange {
   readonly before: DeploymentRecord;
   readonly keptVolumeGi: number | null;
-  readonly patched: Patched;
+  readonly patched: Decided;
   /** null: the change creates no revision. */
   readonly revision: NewRevision | null;
   /** The data services that the change restarts, with the reasons. */
@@ -137,9 +163,8 @@ async function write(
   if (changed.length === 0) return before;
   const { sourceConfig, secrets } = next;
   const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
-  const usage = isJudged(patched)
-    ? await checkQuota(deps, transaction, before.tenantId, asked)
-    : await quotaUsage(deps, transaction, before.tenantId, asked);
+  const measure = patched.judged === 'all' ? checkQuota : quotaUsage;
+  const usage = await measure(deps, transaction, before.tenantId, asked);
   const formerSizes = formerSizesAfter(
     before.sourceConfig.resource_spec ?? {},
     {

@@ -35,6 +35,17 @@ export const externalServices = (secretNames: readonly string[]) => ({
   cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
 });
 
+/**
+ * Whether a change of secrets moves the database or the cache into the cluster or out of it. Then other rules and quotas apply
+ * to the stored source_config.
+ * @param before null: the stored secrets cannot be decrypted
+ */
+export function movesDataServices(before: readonly Secret[] | null, after: readonly Secret[]): boolean {
+  if (before === null) return true;
+  const [from, to] = [before, after].map((secrets) => externalServices(secrets.map(({ name }) => name)));
+  return from?.database !== to?.database || from?.cache !== to?.cache;
+}
+
 /** The demand, including an existing volume if the database becomes external. */
 async function demand(
   deps: QuotaDeps,

@@ -7,7 +7,7 @@ import type { Source } from '../../../domain/deployment/source.ts';
 import { repositoryUrlSchema } from '../../../domain/net/https-url.ts';
 import { pinnedImage } from '../../../domain/net/image-reference.ts';
 import { hostOf } from '../../../domain/net/url-host.ts';
-import { policyViolations } from '../../../domain/policy/policy-rules.ts';
+import { policyViolations, secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
@@ -25,6 +25,8 @@ export interface RequestedDeployment {
      * The volume of a database that is currently external (deployment-quota.ts); null: the database is in the cluster.
      */
     readonly keptVolumeGi: number | null;
+    /** Empty: the deployment has no secrets, or they cannot be decrypted. */
+    readonly secrets: readonly Secret[];
   };
   readonly secrets: readonly Secret[];
   readonly appName: string;
@@ -69,7 +71,7 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
   const keptVolumeGi = hasOwnDatabase(secrets) ? null : (stored?.keptVolumeGi ?? null);
   const view = {
     sourceConfig,
-    ...(stored === undefined ? {} : { stored: stored.sourceConfig }),
+    ...(stored === undefined ? {} : { stored: stored.sourceConfig, storedSecrets: stored.secrets }),
     ...(keptVolumeGi === null ? {} : { keptVolumeGi }),
     secrets,
     appName,
@@ -78,6 +80,14 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
     platformHosts: deps.platformHosts ?? [],
   };
   return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
+}
+
+/** The policy about secrets, for a change that leaves source_config as it is. */
+export function secretIssues(
+  { policy }: Pick<ApiDeps, 'policy'>,
+  { sourceConfig, stored, secrets }: RequestedDeployment,
+): BodyIssue[] {
+  return secretPolicyViolations({ sourceConfig, secrets, storedSecrets: stored?.secrets ?? [] }, policy);
 }
 
 /**

@@ -1,24 +1,27 @@
 import { z } from 'zod';
-import { REASON_NAMES, type Reason } from '../../../domain/conditions/conditions.ts';
+import { isEventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import type { EventFilter } from '../../store/events/event-filter.ts';
 import { NDJSON } from '../core/line-stream.ts';
 import { booleanQuery, csvQuery, DEFAULT_LIMIT, integer, pageQuery } from '../core/query.ts';
 import { isListCursor, parseStreamCursor } from './event-cursor.ts';
+import { REASONS_LISTED } from './event-schema.ts';
 
 /** Maximum time of a request that follows events. */
 export const FOLLOW_MS = 30 * 60_000;
 
-const REASONS: ReadonlySet<string> = new Set(REASON_NAMES);
-const isReason = (name: string): name is Reason => REASONS.has(name);
-
-const reason = z.string().refine(isReason, 'is not the reason of an event, such as Patched or DeployFailed');
+const reason = z
+  .string()
+  .refine(isEventReason, 'is not the reason of an event, such as Patched or RolloutFailed');
 const time = z.iso.datetime({ offset: true }).max(40);
 
 const parameters = {
   reason: csvQuery(reason)
     .optional()
-    .describe('Reasons, separated by commas. An event with any of them matches.'),
+    .meta({
+      description: `Reasons, separated by commas. An event with any of them matches. ${REASONS_LISTED}`,
+      examples: ['Patched,RolloutFailed'],
+    }),
   since: time.optional().describe('Return only events of this time or later.'),
   until: time
     .optional()

@@ -3,6 +3,12 @@ import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import { streamEndSchema } from '../core/line-stream.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
+import { streamCursor } from './event-cursor.ts';
+
+/** Where clients find the reasons of events. */
+export const REASONS_LISTED = 'The section Reasons of docs/lifecycle.md lists the reasons of events.';
+
+const EXAMPLE_ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
 const eventSchema = z
   .object({
@@ -20,7 +26,10 @@ const eventSchema = z
         name: z.string().nullable().describe('Its name.'),
       })
       .meta({ id: 'EventActor', description: 'The actor.' }),
-    reason: z.string().describe('Type of the event, one of a fixed list.'),
+    reason: z.string().meta({
+      description: `Reason of the event, one of a fixed list. ${REASONS_LISTED}`,
+      examples: ['Patched'],
+    }),
     message: z.string().describe('Message of the event.'),
     details: z.record(z.string(), z.unknown()).describe('Details in a form for programs.'),
   })
@@ -38,15 +47,18 @@ export const eventListSchema = z
     cursor: z
       .string()
       .nullable()
-      .describe(
-        'To get the next page, also when new events are stored, pass this value in the next request. null: no older event matches.',
-      ),
+      .meta({
+        description:
+          'To get the next page, also when new events are stored, pass this value in the next request. null: no older event matches.',
+        examples: [EXAMPLE_ID],
+      }),
   })
   .meta({ id: 'EventPage', description: 'A page of events.' });
 
-const cursorSchema = z
-  .string()
-  .describe('To continue after this line, pass this value in the next request with `follow`.');
+const cursorSchema = z.string().meta({
+  description: 'To continue after this line, pass this value in the next request with `follow`.',
+  examples: [streamCursor({ position: 1042, id: EXAMPLE_ID })],
+});
 
 /** A line of a stream. */
 export const eventLineSchema = z

@@ -60,7 +60,7 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   CreateDeployment: createBodySchema,
   UpdateDeployment: patchBodySchema,
   ApplyDeployment: applyBodySchema,
-  ChangeDeploymentSecrets: changeSecretsBodySchema,
+  UpdateDeploymentSecrets: changeSecretsBodySchema,
   SourceConfigBody: sourceConfigBodySchema,
   SourceRevisionConfigBody: createRevisionConfigSchema,
   UpdateSourceRevisionConfig: patchRevisionConfigSchema,

@@ -58,7 +58,7 @@ const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
     source_config: { resource_spec: { min_scale: 1, max_scale: 3, cpu: 0.5, memory_mb: 512 } },
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.4.0' },
   },
-  ChangeDeploymentSecretsInput: {
+  UpdateDeploymentSecretsInput: {
     set: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
     unset: ['OLD_PAYMENT_TOKEN'],
   },

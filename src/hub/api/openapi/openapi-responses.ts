@@ -53,6 +53,8 @@ const HEADERS = {
 
 const SENTENCE = { $ref: '#/components/schemas/Error' };
 const ISSUES = { $ref: '#/components/schemas/FieldErrors' };
+/** A union needs a name, because generators name an anonymous union after its place. */
+const EITHER = { $ref: '#/components/schemas/RequestError' };
 
 interface ErrorAnswer {
   /** Name of the component. */
@@ -78,7 +80,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     name: 'Refused',
     description:
       'A rule rejects the request. If the request is malformed, the response has a message instead of a list of fields.',
-    schema: { anyOf: [ISSUES, SENTENCE] },
+    schema: EITHER,
     detail: issue(
       ['body', 'source_config', 'resource_spec', 'min_scale'],
       'must not be above max_scale (1)',
@@ -118,7 +120,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   412: {
     name: 'PreconditionFailed',
-    description: 'If-Match does not match.',
+    description: 'A precondition is not met: If-Match does not match, or If-None-Match matches.',
     schema: SENTENCE,
     detail:
       'If-Match does not match, because the deployment has generation 2. Read the deployment again, then repeat the ' +
@@ -294,6 +296,10 @@ export function withAnswers(document: OpenApiDocument): OpenApiDocument {
         ...document.components.schemas,
         Error: { ...plain(sentenceSchema), description: 'The error.' },
         FieldErrors: { ...plain(issuesSchema), description: 'Errors of fields.' },
+        RequestError: {
+          anyOf: [ISSUES, SENTENCE],
+          description: 'Errors of fields, or the error of a malformed request.',
+        },
       },
       responses: Object.fromEntries(answers.map((answer) => [answer.name, component(answer)])),
     },

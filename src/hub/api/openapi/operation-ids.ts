@@ -13,7 +13,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'PATCH /v2/deployments/{deployment_id}': 'updateDeployment',
   'DELETE /v2/deployments/{deployment_id}': 'deleteDeployment',
   'PUT /v2/deployments/by-name/{name}': 'applyDeployment',
-  'PATCH /v2/deployments/{deployment_id}/secrets': 'changeDeploymentSecrets',
+  'PATCH /v2/deployments/{deployment_id}/secrets': 'updateDeploymentSecrets',
   'POST /v2/deployments/{deployment_id}/restore': 'restoreDeployment',
   'GET /v2/deployments/{deployment_id}/logs': 'getLogs',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',

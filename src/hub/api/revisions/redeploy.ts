@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
@@ -14,8 +14,8 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, notFound } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
-import { checkQuota, keptVolumeOf, quotaUsage } from '../deployments/deployment-quota.ts';
-import { deploymentIssues, newRevision } from '../deployments/deployment-rules.ts';
+import { checkQuota, keptVolumeOf, movesDataServices, quotaUsage } from '../deployments/deployment-quota.ts';
+import { deploymentIssues, newRevision, secretIssues } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
@@ -49,7 +49,7 @@ export interface RepeatedRevision {
   readonly generation: number;
 }
 
-const REASONS: Readonly<Record<RepeatKind, Reason>> = {
+const REASONS: Readonly<Record<RepeatKind, EventReason>> = {
   latest: 'RevisionRequested',
   redeploy: 'RedeployRequested',
   rollback: 'RollbackRequested',
@@ -84,8 +84,8 @@ async function repeatedRevision(
 }
 
 /**
- * Secrets that differ from the current secrets are checked against the current source_config, rules and policy, as in a
- * PATCH. Unchanged stored values are not checked again. A revision whose secrets cannot be decrypted is not repeated,
+ * Secrets that differ from the current secrets are checked as in a PATCH: against the current source_config, rules, policy
+ * and quotas if they move a data service, and otherwise against the policy about secrets. A revision whose secrets cannot be decrypted is not repeated,
  * because no listener could get it.
  * @returns the quota usage of the deployment
  * @throws ApiError 400 with all violated rules, SecretBoxError
@@ -106,14 +106,17 @@ async function judge(
   if (revision.secretsId === (before.secrets?.id ?? null)) {
     return quotaUsage(deps, transaction, tenantId, asked(secrets));
   }
-  const present = readableSecrets(deps.secretBox, before) ?? [];
+  const present = readableSecrets(deps.secretBox, before);
   const stored = {
     sourceConfig,
-    keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
+    keptVolumeGi: await keptVolumeOf(deps, transaction, before, present ?? []),
+    secrets: present ?? [],
   };
-  const issues = deploymentIssues(deps, { sourceConfig, stored, secrets, appName });
+  const wanted = { sourceConfig, stored, secrets, appName };
+  const moves = movesDataServices(present, secrets);
+  const issues = moves ? deploymentIssues(deps, wanted) : secretIssues(deps, wanted);
   if (issues.length > 0) throw brokenRules(issues);
-  return checkQuota(deps, transaction, tenantId, asked(secrets));
+  return (moves ? checkQuota : quotaUsage)(deps, transaction, tenantId, asked(secrets));
 }
 
 /** A deployment with build_on_push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */

@@ -1,5 +1,5 @@
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
@@ -51,7 +51,7 @@ function recordEvent(
   transaction: Transaction,
   tenantId: string,
   actor: Actor,
-  [reason, message]: readonly [Reason, string],
+  [reason, message]: readonly [EventReason, string],
   details: Record<string, unknown>,
 ): Promise<void> {
   return appendEvents(transaction, [{ tenantId, actor, reason, message, details }]);

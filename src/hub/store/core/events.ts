@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import { appendEventsStatement } from '../sql/append-events.ts';
 import type { Transaction } from './database.ts';
@@ -17,7 +17,7 @@ export interface NewEvent {
   revisionId?: string | null;
   listenerId?: string | null;
   actor: Actor;
-  reason: Reason;
+  reason: EventReason;
   message: string;
   details?: Record<string, unknown>;
 }

@@ -1,4 +1,5 @@
-import type { Condition, Reason } from '../../../domain/conditions/conditions.ts';
+import type { Condition } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import type {
   Deployment,
   Secret,
@@ -117,7 +118,7 @@ export interface DesiredChange {
   formerSizes?: readonly FormerSize[] | undefined;
   actor: Actor;
   /** Type of the event; default Patched. */
-  reason?: Reason;
+  reason?: EventReason;
   /** For the event: names of changed fields, never a value of a secret. */
   message: string;
   details?: Record<string, unknown>;

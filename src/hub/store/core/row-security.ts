@@ -27,6 +27,6 @@ export async function readDatabaseRole(reader: Pick<Reader, 'query'>): Promise<D
 export function unboundRole({ name, unboundAs }: DatabaseRole): string {
   return (
     `the user ${name} of DATABASE_URL is ${unboundAs}, so row-level security, which separates tenants, does not ` +
-    `apply to it; next: use an ordinary role that owns the database (README, Install)`
+    `apply to it; next: use an ordinary role that owns the database (docs/install.md)`
   );
 }

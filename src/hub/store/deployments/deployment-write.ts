@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { QuotaUsage } from '../../../domain/policy/quota-usage.ts';
@@ -19,7 +19,7 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
 /** The content of the event. */
 export interface WriteEvent {
   readonly actor: Actor;
-  readonly reason: Reason;
+  readonly reason: EventReason;
   readonly message: string;
   readonly details?: Record<string, unknown> | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Transaction } from '../core/database.ts';
 import { eq } from '../core/drizzle.ts';
@@ -43,7 +43,7 @@ export interface InventoryResult {
   unknown: string[];
 }
 
-const EVENTS: Readonly<Record<string, { reason: Reason; message: string }>> = {
+const EVENTS: Readonly<Record<string, { reason: EventReason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
     message:

@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../domain/deployment/source.ts';
 import type { ListenerStatus } from '../../../domain/revision/states.ts';
@@ -53,7 +53,7 @@ function recordEvent(
   transaction: Transaction,
   { id, tenantId, computeId }: ListenerRecord,
   actor: Actor,
-  [reason, what]: readonly [Reason, string],
+  [reason, what]: readonly [EventReason, string],
   details: Record<string, unknown> = {},
 ): Promise<void> {
   const message = `Listener ${computeId} was ${what}.`;

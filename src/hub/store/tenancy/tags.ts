@@ -1,4 +1,4 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { and, asc, desc, eq, inArray, sql } from '../core/drizzle.ts';
@@ -19,7 +19,7 @@ function recordEvent(
   transaction: Transaction,
   tenantId: string,
   actor: Actor,
-  [reason, message]: readonly [Reason, string],
+  [reason, message]: readonly [EventReason, string],
   details: Record<string, unknown>,
 ): Promise<void> {
   return appendEvents(transaction, [{ tenantId, actor, reason, message, details }]);

@@ -31,7 +31,11 @@ import { type RemoteCluster, startRemoteCluster } from '../../harness/remote-clu
 
 type Version = 'old' | 'new';
 type Role = 'api' | 'listener' | 'operator';
-type StoredResource = { spec: Record<string, unknown>; status?: Record<string, unknown> };
+type StoredResource = {
+  metadata: { generation: number };
+  spec: Record<string, unknown>;
+  status?: Record<string, unknown>;
+};
 
 const APPS = 'apps';
 const previous = previousVersion();
@@ -101,9 +105,9 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     expect((await ready(seenBy, id)).active_revision_id).toBe(latest_revision_id);
   };
 
-  /** Rolls out a revision that fails, through the API of one version. */
-  const fail = async (version: Version, id: string, tag: string): Promise<string> => {
-    const body = { source_revision_config: { image_uri: `registry.example/shop/web:${tag}` } };
+  /** Rolls out a revision that fails, through the API of one version. @param more other fields of the PATCH */
+  const fail = async (version: Version, id: string, tag: string, more: object = {}): Promise<string> => {
+    const body = { source_revision_config: { image_uri: `registry.example/shop/web:${tag}` }, ...more };
     const { latest_revision_id } = await call(version, 'PATCH', `/v2/deployments/${id}`, body);
     const path = `/v2/deployments/${id}/revisions/${latest_revision_id}`;
     await waitFor(
@@ -112,6 +116,20 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
       { timeoutMs: 60_000 },
     );
     return latest_revision_id ?? '';
+  };
+  /** Rolls out a revision that fails together with a request that equals its limit, until the former revision is back. */
+  const failWithSize = async (id: string): Promise<void> => {
+    const resource_spec = { cpu: 0.3, cpu_limit: 0.3 };
+    await fail('new', id, 'fail-invalid-image.4', { source_config: { resource_spec } });
+    await waitFor(
+      `the former revision of ${id} to run again`,
+      async () => {
+        const { conditions } = await call('new', 'GET', `/v2/deployments/${id}`);
+        if (conditions.some(({ reason }) => reason === 'RolledBack')) return true;
+        throw new Error(JSON.stringify(conditions));
+      },
+      { timeoutMs: 60_000 },
+    );
   };
   /** An explanation of the old version lacks `effects`. Responses to `fetch` must conform to the current OpenAPI document. */
   const readFromOld = async (path: string): Promise<unknown> => {
@@ -304,6 +322,7 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
   it('runs the new version alone, and rolls back to the old one on the new database and CRD', async () => {
     await stop('old', 'api');
     await create('new', 'fourth');
+    await failWithSize(failing.id);
     const before = await workloads();
     await stopAll('new');
     await start('old', 'api');
@@ -312,10 +331,13 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     const [first = '', second = '', third = '', fourth = ''] = ids;
     for (const id of [second, third, fourth]) await ready('old', id);
     // The old listener finds another hash, so the hub sends these resources again.
-    for (const id of [second, fourth]) {
+    for (const id of [second, fourth, failing.id]) {
       await waitFor(
-        `the spec of ${id} to have the names of the old version`,
-        async () => 'generation' in (await stored(id)).spec,
+        `the spec of ${id} to have the names of the old version, and to be observed`,
+        async () => {
+          const { metadata, spec, status } = await stored(id);
+          return 'generation' in spec && status?.['observedGeneration'] === metadata.generation;
+        },
         { timeoutMs: 60_000 },
       );
     }

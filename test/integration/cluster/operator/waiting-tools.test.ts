@@ -16,6 +16,7 @@ import { App, adminClient, appSpec } from '../../harness/rollouts.ts';
 import { statusCorpus } from '../../harness/status-corpus.ts';
 
 const settings = fileURLToPath(new URL('../../../../manifests/argocd/argocd-cm.yaml', import.meta.url));
+const page = fileURLToPath(new URL('../../../../docs/custom-resource.md', import.meta.url));
 const { data } = parse(readFileSync(settings, 'utf8')) as { data: Record<string, string> };
 const script = data['resource.customizations.health.berth.dev_ManagedDeployment'] ?? '';
 
@@ -27,6 +28,48 @@ test('kstatus and Argo CD compute the state of every status of the corpus', asyn
   );
   const computed = corpus.map(({ name }, index) => [name, health[index]?.kstatus, health[index]?.argocd]);
   expect(computed).toEqual(corpus.map(({ name, kstatus, argocd }) => [name, kstatus, argocd]));
+});
+
+/** A row of the table of states in docs/custom-resource.md. */
+interface DocumentedState {
+  readonly state: string;
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly tools: readonly string[];
+}
+
+function documentedStates(): DocumentedState[] {
+  const text = readFileSync(page, 'utf8');
+  const table = text.slice(text.indexOf('| state |')).split('\n\n')[0] ?? '';
+  return table
+    .split('\n')
+    .slice(2)
+    .map((line) => {
+      const [state = '', ...cells] = line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim());
+      const [Ready = '', Reconciling = '', Stalled = '', ...tools] = cells;
+      return { state, conditions: { Ready, Reconciling, Stalled }, tools };
+    });
+}
+
+test('the table of states in docs/custom-resource.md contains the conditions and the results of the corpus', async () => {
+  const documented = documentedStates();
+  const corpus = await statusCorpus();
+  for (const { name, row, kstatus, argocd, object } of corpus) {
+    const state = documented.find((each) => each.state.startsWith(row));
+    expect([name, state?.tools]).toEqual([name, [kstatus, argocd]]);
+    const conditions =
+      (object as { status: { conditions?: { type: string; status: string }[] } }).status.conditions ?? [];
+    for (const [type, value] of Object.entries(state?.conditions ?? {})) {
+      // An empty cell of Ready means that its value does not matter.
+      if (type === 'Ready' && value === '') continue;
+      const found = conditions.find((each) => each.type === type)?.status ?? '';
+      expect([name, type, found]).toEqual([name, type, value]);
+    }
+  }
+  const rows = documented.map(({ state }) => corpus.some(({ row }) => state.startsWith(row)));
+  expect(rows).toEqual(documented.map(() => true));
 });
 
 test('at most one of Reconciling and Stalled is True in every status of the corpus', async () => {

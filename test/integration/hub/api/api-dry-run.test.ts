@@ -147,7 +147,7 @@ describe('a dry run after the listener reported its rendering configuration', ()
       expect(kinds).toContain(kind);
     expect(JSON.stringify(answer.body.manifests)).not.toContain(secret.value);
     const resource = answer.body.manifests?.[0];
-    expect(resource?.spec).toMatchObject({ deploymentId: answer.body.id, generation: 1 });
+    expect(resource?.spec).toMatchObject({ deploymentId: answer.body.id, recordGeneration: 1 });
   });
 
   test('returns only data services for a POST of an internal_image without an image', async () => {

@@ -1,5 +1,5 @@
 /** Changes of single secrets, by keys that may not read secrets. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { SECRET_MASK } from '../../../../src/domain/redaction/secret-list.ts';
 import {
@@ -144,5 +144,51 @@ describe('a change of secrets', () => {
     await api.store.sql(`UPDATE secret_sets SET sealed = '\\x00' WHERE deployment_id = $1`, [id]);
     const answer = await change(id, { set: [KEY] });
     expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('decrypted') } });
+  });
+});
+
+describe('a change of secrets when the policy became narrower than stored values', () => {
+  const DATABASE = { name: 'DATABASE_URI_CUSTOM', value: 'postgres://user@db.invalid/x' };
+  const CPU = { resource_spec: { cpu: 4 } };
+
+  /** A PATCH of a deployment with three secrets and four cores, where the policy allows one secret and two cores. */
+  async function changeStrictly(path: string, body: object) {
+    const { id } = await create(client, { secrets: [TOKEN, KEY, DATABASE], source_config: CPU });
+    const { database, box: secretBox } = api.store;
+    const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, cpu: 2 } });
+    const strict = await startApi({ deps: { database, secretBox, policy } });
+    onTestFinished(() => strict.stop());
+    const answer = await strict.app.inject({
+      method: 'PATCH',
+      url: `/v2/deployments/${id}${path}`,
+      headers: { 'x-api-key': client.key },
+      payload: body,
+    });
+    return { status: answer.statusCode, detail: answer.json().detail, after: await read(id) };
+  }
+
+  const rotated = { ...TOKEN, value: 'canary-9999' };
+
+  test.each<[string, string, object, object[]]>([
+    ['removes a secret', '/secrets', { unset: ['TOKEN'] }, [KEY, DATABASE]],
+    ['replaces a value', '/secrets', { set: [rotated] }, [rotated, KEY, DATABASE]],
+    ['replaces the list by a shorter one', '', { secrets: [rotated, DATABASE] }, [rotated, DATABASE]],
+  ])('%s', async (_what, path, body, secrets) => {
+    const { status, detail, after } = await changeStrictly(path, body);
+    expect(status, JSON.stringify(detail)).toBe(200);
+    expect(after).toMatchObject({ secrets, source_config: CPU });
+  });
+
+  test('rejects one more secret', async () => {
+    const { status, detail } = await changeStrictly('/secrets', { set: [{ name: 'X', value: '1' }] });
+    expect([status, detail]).toMatchObject([400, [{ loc: ['body', 'set'], type: 'policy_environment' }]]);
+  });
+
+  test('checks source_config when the change moves the database into the cluster', async () => {
+    const { status, detail, after } = await changeStrictly('/secrets', { unset: [DATABASE.name] });
+    expect(status).toBe(400);
+    const loc = ['body', 'source_config', 'resource_spec', 'cpu'];
+    expect(detail).toContainEqual(expect.objectContaining({ loc, type: 'policy_cap' }));
+    expect(after.secrets).toHaveLength(3);
   });
 });

@@ -172,7 +172,7 @@ describe('a listener with resources that others have made invalid', () => {
       });
       const other = await deployed(`beside-${row.what}`);
       await fixture.change(other);
-      await fixture.until(other, 'changed', ({ spec }) => spec.generation === 2);
+      await fixture.until(other, 'changed', ({ spec }) => spec.recordGeneration === 2);
       await fixture.kubectl('delete', 'mdep', record.appName);
       await fixture.until(record, 'there again', ({ spec }) => spec?.revision?.number === 2);
     },

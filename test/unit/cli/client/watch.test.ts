@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../../../../src/cli/client/api.gen.ts';
 import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import type { Client } from '../../../../src/cli/client/client.ts';
 import type { Context } from '../../../../src/cli/client/context.ts';
-import { watch } from '../../../../src/cli/client/watch.ts';
+import { watch, watchDeletion } from '../../../../src/cli/client/watch.ts';
+import { deletionMessage } from '../../../../src/domain/deployment/deletion.ts';
 
 const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 
@@ -57,6 +58,7 @@ test.each(['RolledBack', 'RolloutFailed'])(
     expect(await watch(context, 'a', 60)).toEqual({
       end: 'failed',
       message: `revision 1: DEPLOYED. It serves.\n${reason}: what ${reason} means\nAsk for less.`,
+      next: 'revisions explain',
     });
   },
 );
@@ -73,6 +75,82 @@ test('reports a failure when the first build failed, and success when nothing ha
     const { context } = contextOf([deployment(meant, 'None', 'False')]);
     expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
   }
+});
+
+const OFF = {
+  status: 'UNUSED',
+  active_revision_id: null,
+  effective_resource_spec: { max_scale: 0 },
+} as Partial<Deployment>;
+
+test.each([
+  ['BUILD_FAILED', 'failed', /^revision 1: BUILD_FAILED/],
+  ['SKIPPED', 'failed', /^revision 1: SKIPPED/],
+  ['BUILDING', 'failed', /^timed out/],
+  ['AWAITING_BUILD', 'failed', /^timed out/],
+  ['CREATING', 'failed', /^timed out/],
+  ['QUEUED', 'reached', /is UNUSED/],
+  ['DEPLOYED', 'reached', /is UNUSED/],
+])('ends a wait with scale 0 when the revision is %s: %s', async (status, end, message) => {
+  const { context } = contextOf([deployment(OFF, 'None', 'False')], status);
+  expect(await watch(context, 'a', 0.2)).toMatchObject({ end, message: expect.stringMatching(message) });
+});
+
+test('fails when the deployment is deleted during the wait', async () => {
+  const going = contextOf([deployment({ status: 'AWAITING_DELETE' })]);
+  expect(await watch(going.context, 'a', 60)).toEqual({
+    end: 'failed',
+    message: 'shop is being deleted',
+    next: 'restore',
+  });
+  const gone = contextOf([new ApiProblem(404, '404: There is no such deployment.')]);
+  expect(await watch(gone.context, 'a', 60)).toMatchObject({
+    end: 'failed',
+    message: 'the deployment was deleted during the wait',
+  });
+});
+
+describe('a wait for a deletion', () => {
+  const going = (message: string) =>
+    deployment({
+      status: 'AWAITING_DELETE',
+      conditions: [{ type: 'Ready', status: 'False', reason: 'Deleting', message }] as never,
+    });
+
+  test('succeeds when the deployment is gone', async () => {
+    const asked = deletionMessage('2026-01-15T09:30:00.000Z', '2026-01-15T09:30:00.000Z');
+    const { context, notes } = contextOf([going(asked), new ApiProblem(404, '404')]);
+    expect(await watchDeletion(context, 'a', 60)).toMatchObject({ end: 'reached' });
+    expect(notes).toHaveLength(1);
+  });
+
+  test('fails at once when the grace period is longer than the timeout', async () => {
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const { context } = contextOf([going(deletionMessage(new Date().toISOString(), until))]);
+    expect(await watchDeletion(context, 'a', 60)).toEqual({
+      end: 'failed',
+      message: `shop is deleted after its grace period, which ends at ${until}, after the timeout of the wait`,
+      next: 'restore',
+    });
+  });
+
+  test('fails when the deletion is cancelled', async () => {
+    const { context } = contextOf([deployment()]);
+    expect(await watchDeletion(context, 'a', 60)).toMatchObject({
+      end: 'failed',
+      message: 'shop is READY: its deletion was cancelled',
+    });
+  });
+});
+
+test('names the command that continues the wait when the user interrupts it', async () => {
+  const stopped = new AbortController();
+  const { context } = contextOf([deployment({ active_revision_id: null })], 'QUEUED');
+  const interrupted = { ...context, note: () => stopped.abort(), stopped: stopped.signal };
+  expect(await watch(interrupted, 'a', 60)).toMatchObject({
+    message: expect.stringMatching(/^stopped: shop/),
+    next: 'deployments watch',
+  });
 });
 
 test('ignores how an earlier generation ended', async () => {
@@ -101,6 +179,7 @@ test('returns an unknown outcome when the API does not respond until the timeout
   expect(await watch(context, 'a', 0.5)).toEqual({
     end: 'unknown',
     message: 'timed out: not settled after 0.5 seconds: 503: busy',
+    next: 'deployments watch',
   });
 });
 
@@ -124,6 +203,24 @@ test('ends when the given revision is active, although a newer one is in progres
   expect(await watch(context, 'a', 60, REVISION)).toEqual({
     end: 'reached',
     message: 'shop is READY with this revision active; a newer revision is in progress',
+    next: null,
+  });
+});
+
+test('ends when the given revision was deployed and a newer one has replaced it', async () => {
+  const newer = { latest_revision_id: OTHER, active_revision_id: OTHER };
+  const { context } = contextOf([deployment(newer)]);
+  expect(await watch(context, 'a', 60, REVISION)).toMatchObject({
+    end: 'reached',
+    message: 'revision 1 was deployed; a newer revision replaces it',
+  });
+});
+
+test('does not take the failure of a newer revision for that of the given one', async () => {
+  const newer = { latest_revision_id: OTHER, active_revision_id: OTHER };
+  const { context } = contextOf([deployment(newer, 'RolledBack', 'False')], 'DEPLOYING');
+  expect(await watch(context, 'a', 0.2, REVISION)).toMatchObject({
+    message: expect.stringContaining('timed out'),
   });
 });
 

@@ -49,7 +49,8 @@ describe('bash', () => {
     expect(offered('deployments', 'list', '--output', '=')).toEqual(FORMATS);
     expect(offered('completion', 'z')).toEqual(['zsh']);
     expect(offered('deployments', 'create', '-f', 'ba')).toEqual(['bash']);
-    expect(offered('deployments', 'list', '--status', '')).toEqual([]);
+    expect(offered('deployments', 'list', '--status', 'U')).toEqual(['UNUSED', 'UNKNOWN']);
+    expect(offered('deployments', 'list', '--name-contains', '')).toEqual([]);
   });
 
   test('does not take a value for a command', () => {

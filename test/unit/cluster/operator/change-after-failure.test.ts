@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { ManagedDeployment } from '../../../../src/contract/resource/managed-deployment.ts';
+import { templateInputsHash, writtenInputsHash } from '../../../../src/workloads/template-inputs.ts';
 import {
   CONFIG,
   NAMESPACE,
@@ -117,5 +119,46 @@ describe.each(FAILURES)('a failed revision %s', (_how, reason, failed, makeFail)
       activeRevision: { number: 1 },
       failedRevision: { number: 2, reason },
     });
+  });
+});
+
+describe('a failed revision whose request equals its limit', () => {
+  const sized = (cpu: string) => ({
+    podTemplate: { labels: { team: 'bad' } },
+    components: { api: { ...scaled(1, 1), resources: { requests: { cpu }, limits: { cpu } } } },
+  });
+
+  async function failedWith(cpu: string, more: object = {}): Promise<World> {
+    const world = await serving();
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    world.change(spec('web:2', 2, { recordGeneration: 2, ...sized(cpu), ...more }));
+    await steps(world, 3);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: { number: 2 } });
+    return world;
+  }
+  const hashes = (world: World) => {
+    const live = world.cluster.get(RESOURCE_ID) as unknown as ManagedDeployment;
+    return { inputsHash: writtenInputsHash(live), normalInputsHash: templateInputsHash(live) };
+  };
+
+  test.each([
+    ['after its rollout', {}],
+    ['before its rollout', tooNew],
+  ])('records the hash that the previous version compares when it failed %s', async (_when, more) => {
+    const world = await failedWith('0.5', more);
+    const { inputsHash, normalInputsHash } = hashes(world);
+    expect(inputsHash).not.toBe(normalInputsHash);
+    expect(world.status.failedRevision).toMatchObject({ inputsHash, normalInputsHash });
+  });
+
+  test('is not rolled out in place when the hub writes the quantities in another way', async () => {
+    const world = await failedWith('0.5');
+    const before = template(world, 'api');
+    world.change(spec('web:2', 2, { recordGeneration: 3, ...sized('500m') }));
+    await world.converge();
+    expect(template(world, 'api')).toEqual(before);
+    expect(world.status.failedRevision?.number).toBe(2);
   });
 });

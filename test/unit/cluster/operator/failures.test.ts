@@ -204,22 +204,24 @@ describe('a volume whose expansion is rejected', () => {
   };
 
   test.each([
-    ['its storage class', RIGID, 'VolumeNotExpandable', 'False VolumeNotExpandable'],
+    ['its storage class', RIGID, 'VolumeNotExpandable', 'False VolumeNotExpandable', 'Stalled'],
     [
       'a quota',
       'exceeded quota: q, requested: requests.storage=10Gi, used: requests.storage=10Gi, limited: requests.storage=10Gi',
       'QuotaExceeded',
       'True DatabaseAvailable',
+      'Reconciling',
     ],
     [
       'missing rights',
       'User "o" cannot patch resource "persistentvolumeclaims"',
       'Refused',
       'True DatabaseAvailable',
+      'Reconciling',
     ],
   ])(
     'is reported with a warning when rejected because of %s, and recovers when the size is reverted',
-    async (_name, text, reason, database) => {
+    async (_name, text, reason, database, progress) => {
       const world = await settled(revised('web:1', 1));
       grown(world, text);
       await steps(world, 2);
@@ -227,6 +229,7 @@ describe('a volume whose expansion is rejected', () => {
         `False ${reason}`,
         database,
       ]);
+      expect(world.condition(progress)).toBe(`True ${reason}`);
       expect(message(world, 'DatabaseReady')).toContain(text);
       expect(world.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason }));
       expect(world.status).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { message, NAMESPACE, RESOURCE_ID, revised, settled, template, type World } from './fixtures.ts';
+import { message, NAMESPACE, RESOURCE_ID, revised, settled, template, World } from './fixtures.ts';
 
 const URL = { routing: { url: 'https://web.example.com' } };
 
@@ -48,6 +48,52 @@ describe('a spec that cannot be parsed', () => {
     expect(world.condition('Ready')).toBe('True Converged');
     expect(world.condition('Serving')).toBe('True Available');
     expect(world.status.deploymentStatus).toBe('READY');
+  });
+});
+
+describe('a spec that cannot be parsed, while the resource is paused', () => {
+  const isPaused = (world: World, value: boolean) =>
+    world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+      metadata.annotations = value ? { 'berth.dev/paused': 'true' } : {};
+    });
+  const conditions = (world: World) =>
+    ['Ready', 'Paused', 'Stalled', 'Reconciling'].map((type) => world.condition(type));
+  const reject = (world: World) =>
+    edit(world, (spec) => {
+      spec['routing'] = { url: 'no url' };
+    });
+
+  test('is reported as paused, and as Stalled when the pause ends', async () => {
+    const world = await settled(revised('web:1', 1, URL));
+    isPaused(world, true);
+    await world.reconcileOnce();
+    reject(world);
+    await world.reconcileOnce().catch(() => []);
+    expect(conditions(world)).toEqual(['False Refused', 'True Paused', 'absent', 'absent']);
+    expect(message(world, 'Paused')).toContain('kubectl annotate -n shop mdep/web berth.dev/paused-');
+    isPaused(world, false);
+    await world.reconcileOnce().catch(() => []);
+    expect(conditions(world)).toEqual(['False Refused', 'absent', 'True Refused', 'absent']);
+    expect(await world.reconcileOnce().catch(() => ['failed'])).toEqual([]);
+  });
+
+  test('does not count the time of the pause in the deadline of its rollout', async () => {
+    const world = new World(revised('web:1', 1, URL));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    for (let step = 0; step < 4; step += 1) {
+      await world.reconcileOnce();
+      world.cluster.settle();
+    }
+    isPaused(world, true);
+    await world.reconcileOnce();
+    reject(world);
+    await world.reconcileOnce().catch(() => []);
+    world.now += 2 * world.config.progressDeadlineSeconds * 1000;
+    isPaused(world, false);
+    await world.reconcileOnce().catch(() => []);
+    world.change(revised('web:1', 1, URL));
+    await world.reconcileOnce();
+    expect(world.condition('Progressing')).toMatch(/^True /);
   });
 });
 

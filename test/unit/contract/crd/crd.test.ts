@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { crdYaml, revisionOf, storedCrdYaml, storedRevision } from '../../../../scripts/crds.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import type { StructuralSchema } from '../../../../src/contract/crd/structural-schema.ts';
+import { DEPLOYMENT_STATUSES } from '../../../../src/domain/revision/states.ts';
 
 const schema = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema as StructuralSchema;
 
@@ -43,6 +44,12 @@ describe('the CRD in crds/', () => {
         /^\.(spec|status)/.test(path) && node.description === undefined && !/(\[\]|\{\})$/.test(path),
     );
     expect(undescribed).toEqual([]);
+  });
+
+  it('names every status of a deployment in its column', () => {
+    const columns = customResourceDefinition().spec.versions[0]?.additionalPrinterColumns ?? [];
+    const description = columns.find(({ name }) => name === 'Status')?.description ?? '';
+    expect(DEPLOYMENT_STATUSES.filter((status) => !description.includes(status))).toEqual([]);
   });
 
   it('bounds every list, map and text of spec, because CEL rules have a cost', () => {

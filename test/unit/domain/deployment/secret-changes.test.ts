@@ -42,9 +42,28 @@ describe('mergeSecrets', () => {
     expect(mergeSecrets(large, { set: [more] }).issues).toMatchObject([{ loc: ['set'] }]);
   });
 
-  test('removes from a list that exceeds a limit of today', () => {
+  describe('when the stored list exceeds a limit of today', () => {
     const many = Array.from({ length: 1002 }, (_, n) => ({ name: `S${n}`, value: '' }));
-    expect(mergeSecrets(many, { unset: ['S0'] }).issues).toEqual([]);
+    const large = Array.from({ length: 8 }, (_, n) => ({ name: `S${n}`, value: 'x'.repeat(110 * 1024) }));
+    const shorter = [{ name: 'S0', value: 'new' }];
+
+    test.each<[string, typeof many, ChangeSecretsBody]>([
+      ['removes a secret', many, { unset: ['S0'] }],
+      ['replaces a secret', many, { set: shorter }],
+      ['removes and adds as many secrets', many, { set: [A], unset: ['S0'] }],
+      ['replaces a value by a shorter one', large, { set: shorter }],
+      ['removes a large secret', large, { unset: ['S0'] }],
+    ])('%s', (_what, stored, body) => {
+      expect(mergeSecrets(stored, body).issues).toEqual([]);
+    });
+
+    test.each<[string, typeof many, ChangeSecretsBody]>([
+      ['adds a secret', many, { set: [A] }],
+      ['adds more secrets than it removes', many, { set: [A, B], unset: ['S0'] }],
+      ['makes a value longer', large, { set: [{ name: 'S0', value: 'x'.repeat(110 * 1024 + 1) }] }],
+    ])('rejects a body that %s', (_what, stored, body) => {
+      expect(mergeSecrets(stored, body).issues).toMatchObject([{ loc: ['set'], type: 'too_big' }]);
+    });
   });
 });
 

@@ -17,7 +17,7 @@ import {
   policySchema,
   resolvePolicy,
 } from '../../../../src/domain/policy/policy.ts';
-import { policyViolations } from '../../../../src/domain/policy/policy-rules.ts';
+import { policyViolations, secretPolicyViolations } from '../../../../src/domain/policy/policy-rules.ts';
 import { CONTAINER_DEFAULTS } from '../../../../src/domain/resource-spec/container-defaults.ts';
 import { effectiveSpec } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import { effectiveResourceSpecSchema } from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
@@ -36,20 +36,25 @@ interface Given {
 
 const OWN = 'shop-0a1b2c3d';
 
+const PLAIN = { deployment_type: null, custom_url: null, resource_spec: null };
+const plainInput = {
+  sourceConfig: PLAIN as SourceConfig,
+  appName: OWN,
+  ownHost: 'berth.example.com',
+  serverUrl: null,
+};
+
 function issues(
   hosting: HostingMode,
   { spec = {}, config = {}, secrets = [], file = {}, stored, keptVolumeGi }: Given,
 ) {
-  const plain = { deployment_type: null, custom_url: null, resource_spec: null };
-  const sourceConfig = { ...plain, ...config, resource_spec: spec } as SourceConfig;
+  const sourceConfig = { ...PLAIN, ...config, resource_spec: spec } as SourceConfig;
   const input = {
+    ...plainInput,
     sourceConfig,
-    ...(stored === undefined ? {} : { stored: { ...plain, ...stored } as SourceConfig }),
+    ...(stored === undefined ? {} : { stored: { ...PLAIN, ...stored } as SourceConfig }),
     ...(keptVolumeGi === undefined ? {} : { keptVolumeGi }),
     secrets,
-    appName: OWN,
-    ownHost: 'berth.example.com',
-    serverUrl: null,
   };
   return policyViolations(input, resolvePolicy(hosting, file));
 }
@@ -588,6 +593,38 @@ test.each(Object.entries(CAPS))(
     expect(refused('self_hosted', above)).toEqual([]);
   },
 );
+
+describe('a list of secrets that exceeds a lowered cap', () => {
+  const secrets = (...values: string[]) => values.map((value, n) => ({ name: `S${n}`, value }));
+  const stored = secrets('four', 'four', 'four');
+
+  test.each<[string, Secret[]]>([
+    ['is the stored one', stored],
+    ['has other values of the same size', secrets('FOUR', 'FOUR', 'FOUR')],
+    ['has fewer secrets and bytes', secrets('four', 'four')],
+  ])('is accepted when it %s', (_what, next) => {
+    const input = { ...plainInput, secrets: next, storedSecrets: stored };
+    const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
+    expect(policyViolations(input, policy)).toEqual([]);
+    expect(secretPolicyViolations(input, policy)).toEqual([]);
+  });
+
+  test.each<[string, Secret[], PolicyFile['caps'], string]>([
+    ['more secrets', secrets('', '', '', ''), { secrets: 1 }, 'entries'],
+    ['more bytes', secrets('fourteen bytes', '12'), { env_bytes: 6 }, 'bytes together'],
+  ])('is rejected when it has %s', (_what, next, caps, msg) => {
+    const input = { ...plainInput, secrets: next, storedSecrets: stored };
+    const policy = resolvePolicy('self_hosted', { caps });
+    const issue = { loc: ['secrets'], msg: expect.stringContaining(msg), type: 'policy_environment' };
+    expect(policyViolations(input, policy)).toEqual([issue]);
+    expect(secretPolicyViolations(input, policy)).toEqual([issue]);
+  });
+
+  test('is one issue when number and size are exceeded', () => {
+    const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
+    expect(secretPolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);
+  });
+});
 
 test('the defaults are complete policies, and accept a plain deployment of every type', () => {
   for (const hosting of HOSTING_MODES) {

@@ -1,11 +1,14 @@
 /** The OpenAPI document of these sources as a whole; test/integration/hub/api/api-openapi covers the responses. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../../scripts/openapi-document.ts';
+import { UUID_PATTERN } from '../../../../src/domain/core/id.ts';
+import { tenantEventsQuery } from '../../../../src/hub/api/events/event-query.ts';
 import { withoutUnused } from '../../../../src/hub/api/openapi/openapi-components.ts';
 import {
   type JsonSchema,
   type OpenApiDocument,
   operationsOf,
+  type ResponseObject,
 } from '../../../../src/hub/api/openapi/openapi-types.ts';
 import { OPERATION_IDS, operationIdOf } from '../../../../src/hub/api/openapi/operation-ids.ts';
 
@@ -38,13 +41,22 @@ function allOf(schema: JsonSchema, path: string): [string, JsonSchema][] {
   return [[path, schema], ...below(schema).flatMap(([step, member]) => allOf(member, `${path}/${step}`))];
 }
 
+/** The responses of all operations, and the components that they refer to. */
+const answers = (): [string, ResponseObject][] => [
+  ...operations().flatMap(({ name, operation }) =>
+    Object.entries(operation.responses).map(([status, response]): [string, ResponseObject] => [
+      `${name} ${status}`,
+      response,
+    ]),
+  ),
+  ...Object.entries(document.components.responses ?? {}),
+];
+
 function schemasOfAnswers(): [string, JsonSchema][] {
-  return operations().flatMap(({ name, operation }) =>
-    Object.values(operation.responses).flatMap(({ content }) => {
-      const schema = content?.[JSON_TYPE]?.schema;
-      return schema === undefined ? [] : allOf(schema, name);
-    }),
-  );
+  return answers().flatMap(([name, { content }]) => {
+    const schema = content?.[JSON_TYPE]?.schema;
+    return schema === undefined ? [] : allOf(schema, name);
+  });
 }
 
 const schemasOfComponents = () =>
@@ -84,8 +96,8 @@ function formatOf(field: string): string | null {
 }
 
 test('states the format uuid for ids of responses, and date-time for times', () => {
-  const answers = Object.entries(schemasForUsers()).filter(([name]) => !name.endsWith('Input'));
-  const all = answers.flatMap(([name, schema]) => allOf(schema, name));
+  const returned = Object.entries(schemasForUsers()).filter(([name]) => !name.endsWith('Input'));
+  const all = returned.flatMap(([name, schema]) => allOf(schema, name));
   const missing = all.flatMap(([path, { properties = {} }]) =>
     Object.entries(properties)
       .filter(([field, schema]) => {
@@ -139,18 +151,74 @@ describe('operation ids', () => {
 
 const REFERENCE = /^#\/components\/schemas\/[A-Z][A-Za-z]+$/;
 
+test('the response 412 names every header of a precondition that a request can have', () => {
+  const names = operations()
+    .filter(({ operation }) => operation.responses['412'] !== undefined)
+    .flatMap(({ operation }) => operation.parameters ?? [])
+    .filter((parameter) => parameter.in === 'header' && /^if-/i.test(parameter.name))
+    .map(({ name }) => name.toLowerCase());
+  expect(new Set(names)).toEqual(new Set(['if-match', 'if-none-match']));
+  const { description } = document.components.responses?.['PreconditionFailed'] ?? {};
+  for (const name of names) expect(description?.toLowerCase()).toContain(name);
+});
+
+/** The parts of a path. A variable is null if it accepts any text, and otherwise the pattern of its format. */
+function partsOf(path: string): (string | null | typeof UUID_PATTERN)[] {
+  const parameters = Object.values(document.paths[path] ?? {}).flatMap(
+    (operation) => operation.parameters ?? [],
+  );
+  return path.split('/').map((part) => {
+    const [, name] = /^\{(.+)\}$/.exec(part) ?? [];
+    if (name === undefined) return part;
+    const found = parameters.find((parameter) => parameter.in === 'path' && parameter.name === name);
+    return found?.schema.format === 'uuid' ? UUID_PATTERN : null;
+  });
+}
+
+function matchesBoth(a: ReturnType<typeof partsOf>[number], b: typeof a): boolean {
+  if (typeof a === 'string' && typeof b === 'string') return a === b;
+  const [text, variable] = typeof a === 'string' ? [a, b] : [b, a];
+  return typeof text !== 'string' || !(variable instanceof RegExp) || variable.test(text);
+}
+
+test('no request matches two paths', () => {
+  const paths = Object.keys(document.paths).map((path) => ({ path, parts: partsOf(path) }));
+  const both = paths.flatMap(({ path, parts }, index) =>
+    paths
+      .slice(index + 1)
+      .filter((other) => other.parts.length === parts.length)
+      .filter((other) => parts.every((part, at) => matchesBoth(part, other.parts[at] ?? null)))
+      .map((other) => `${path} and ${other.path}`),
+  );
+  expect(both).toEqual([]);
+});
+
+test('shows events whose reason and cursor the event lists accept', () => {
+  const { operation } = operations().find(({ name }) => name === 'GET /v2/events') ?? {};
+  const examples = Object.values(operation?.responses['200']?.content ?? {}).map(({ example }) => example);
+  const [page, line] = examples as [
+    { resources: { reason: string }[]; cursor: string },
+    { reason: string; cursor: string },
+  ];
+  const queries = [
+    { reason: page.resources[0]?.reason, cursor: page.cursor },
+    { reason: line.reason, cursor: line.cursor, follow: 'true' },
+  ];
+  for (const query of queries) expect(tenantEventsQuery.safeParse(query).error).toBeUndefined();
+});
+
 describe('named schemas', () => {
   test('are what every body and every response refers to', () => {
-    const inline = operations().flatMap(({ name, operation }) => {
-      const { requestBody, responses } = operation;
-      const answers = Object.entries(responses).map(([status, { content }]) => [status, content] as const);
-      return [['body', requestBody?.content] as const, ...answers].flatMap(([part, content = {}]) =>
-        Object.entries(content)
-          .filter(([, { schema }]) => !REFERENCE.test(schema?.$ref ?? ''))
-          .map(([type]) => `${name} ${part} ${type}`),
-      );
-    });
-    expect(inline).toEqual([]);
+    const bodies = operations().map(({ name, operation }): [string, ResponseObject] => [
+      name,
+      operation.requestBody ?? {},
+    ]);
+    const all = [...bodies, ...answers()].flatMap(([name, { content = {} }]) =>
+      Object.entries(content).map(([type, { schema }]) => ({ name: `${name} ${type}`, schema })),
+    );
+    expect(all.map(({ name }) => name)).toContain(`Refused ${JSON_TYPE}`);
+    const inline = all.filter(({ schema }) => !REFERENCE.test(schema?.$ref ?? ''));
+    expect(inline.map(({ name }) => name)).toEqual([]);
   });
 
   test('exist for every resource, and for a page of each resource that has a list', () => {
@@ -172,9 +240,9 @@ describe('named schemas', () => {
     const named = (parts: readonly unknown[]) =>
       new Set(JSON.stringify(parts).match(/(?<=#\/components\/schemas\/)\w+/g) ?? []);
     const bodies = named(operations().map(({ operation }) => operation.requestBody));
-    const answers = named(operations().map(({ operation }) => operation.responses));
+    const answered = named(answers());
     expect([...bodies].filter((name) => !name.endsWith('Input'))).toEqual([]);
-    expect([...answers].filter((name) => name.endsWith('Input'))).toEqual([]);
+    expect([...answered].filter((name) => name.endsWith('Input'))).toEqual([]);
   });
 
   test('are used', () => {

@@ -41,9 +41,9 @@ test.each<[string, Parameters<typeof connectionOf>, object]>([
     { url: 'https://e.example', apiKey: 'e', tenantId: null, context: null },
   ],
   [
-    'the key of the environment with the URL of the current context',
-    [{}, settings({ apiKey: 'e' }), contexts],
-    { url: 'https://one.example', apiKey: 'e', context: 'one' },
+    'the key of the environment with the URL of the option, without the tenant of the context',
+    [{ url: 'https://one.example' }, settings({ apiKey: 'e' }), contexts],
+    { url: 'https://one.example', apiKey: 'e', tenantId: null, context: null },
   ],
   [
     'the tenant of the environment with the current context',
@@ -81,6 +81,16 @@ test.each<[string, Parameters<typeof connectionOf>, string]>([
     'the environment names another API',
     [{}, settings({ url: 'http://one.example' }), contexts],
     'BERTH_API_KEY is not set (the key of the context one is for https://one.example)',
+  ],
+  [
+    'only the key is in the environment',
+    [{}, settings({ apiKey: 'e' }), contexts],
+    'it is not sent to the URL of the context one: set BERTH_URL, or unset BERTH_API_KEY',
+  ],
+  [
+    '--context and --url name different APIs',
+    [{ context: 'two', url: 'https://one.example' }, settings({ apiKey: 'e' }), contexts],
+    'the key of the context two is for https://two.example: remove --url or --context',
   ],
   ['the context does not exist', [{ context: 'x' }, settings(), contexts], 'use one of one, two'],
   ['there are no contexts', [{ context: 'x' }, settings(), none], 'berth login creates one'],

@@ -139,6 +139,7 @@ describe('a database or cache that is rejected', () => {
     await world.converge();
     expect(world.condition('Ready')).toBe('False Refused');
     expect(world.condition('DatabaseReady')).toBe('False Refused');
+    expect([world.condition('Stalled'), world.condition('Reconciling')]).toEqual(['True Refused', 'absent']);
     expect(message(world)).toContain(field);
     expect([DATABASE, CLAIM, API].map((id) => world.cluster.get(id))).toEqual(Array(3).fill(undefined));
     world.change(PLAIN);
@@ -154,7 +155,10 @@ describe('a database or cache that is rejected', () => {
     world.change({ ...PLAIN, database: { resources: { limits: { cpu: '0.0' } } } });
     await world.converge();
     expect(world.condition('Ready')).toBe('False Refused');
-    expect(world.condition('Serving')).toBe('True Available');
+    expect([world.condition('Stalled'), world.condition('Serving')]).toEqual([
+      'True Refused',
+      'True Available',
+    ]);
     expect(world.cluster.get(DATABASE)?.['spec']).toEqual(before);
   });
 

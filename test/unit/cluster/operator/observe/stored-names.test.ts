@@ -67,6 +67,11 @@ describe('a resource that the previous version stored', () => {
     ]);
   });
 
+  test('keeps a status without any renamed field, such as that of a rejected resource', () => {
+    const read = withCurrentNames(resource(former, { observedGeneration: 1, conditions: [] }));
+    expect(hasOtherNames(read)).toBe(false);
+  });
+
   test('keeps its workloads, its active revision and its generation, and its status is written once', async () => {
     const world = await settled(SPEC);
     const before = world.status;

@@ -29,6 +29,7 @@ test.each([
   { query: { since: 'yesterday' }, field: 'since', message: 'time' },
   { query: { until: '2026-13-01T00:00:00Z' }, field: 'until', message: 'time' },
   { query: { reason: 'Patched,Nonsense' }, field: 'reason', message: 'is not the reason of an event' },
+  { query: { reason: 'Converged' }, field: 'reason', message: 'is not the reason of an event' },
   { query: { reason: '' }, field: 'reason', message: 'is not the reason of an event' },
   { query: { deployment_id: 'shop' }, field: 'deployment_id', message: '' },
   { query: { limit: '0' }, field: 'limit', message: '' },
