@@ -58,7 +58,7 @@ export function processHost(words: readonly string[]): Host {
 const childOf = (parent: Command | undefined, name: string): Command | undefined =>
   parent?.commands.find((each) => each.name() === name);
 
-/** The words before and after a word. The second list is empty if there is no such word. */
+/** The arguments before and after an argument. The second list is empty without this argument. */
 function split(words: readonly string[], at: string): [readonly string[], readonly string[]] {
   const index = words.indexOf(at);
   return index === -1 ? [words, []] : [words.slice(0, index), words.slice(index + 1)];

@@ -63,14 +63,17 @@ function details(deployment: Deployment): string {
 }
 
 /**
- * The word for `-o name`. Another deployment can have the name of one that is being deleted, and commands then take the
- * other one, so the word is the id.
+ * What `-o name` prints: the name, or the id of a deployment that is being deleted. Another deployment can have the same
+ * name, and commands would use the other one.
  */
-const wordFor = ({ id, name, status }: Deployment) => (status === 'AWAITING_DELETE' ? id : name);
+const referenceTo = ({ id, name, status }: Deployment) => (status === 'AWAITING_DELETE' ? id : name);
 
 /** Prints one deployment. */
 export function showDeployment(context: Context, deployment: Deployment): Promise<void> {
-  return show(context, deployment, { table: () => details(deployment), names: () => [wordFor(deployment)] });
+  return show(context, deployment, {
+    table: () => details(deployment),
+    names: () => [referenceTo(deployment)],
+  });
 }
 
 /** Prints a list of deployments. */
@@ -79,6 +82,6 @@ export function showDeployments(context: Context, found: readonly Deployment[]):
   const rows = () => found.map((deployment) => row(deployment, now));
   return show(context, found, {
     table: () => table(HEADER, rows()),
-    names: () => found.map(wordFor),
+    names: () => found.map(referenceTo),
   });
 }

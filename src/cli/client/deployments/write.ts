@@ -101,7 +101,7 @@ export async function scale(
   return wrote(context, await changed(context, id, body), seconds, null);
 }
 
-/** The deployment to deploy. If there is none, the next step is to create it. */
+/** The deployment to deploy. If it does not exist, the next step is to create it. */
 async function deployed(context: Context, word: string): Promise<Deployment> {
   try {
     return await lookUpDeployment(context.client, word, true);

@@ -26,7 +26,7 @@ const KEY: Kind<ApiKey> = {
   idOf: ({ id }) => id,
   nameOf: ({ name }) => name,
   // Several keys can have the same name.
-  wordOf: ({ id }) => id,
+  referenceOf: ({ id }) => id,
   columns: {
     NAME: (each) => each.name,
     PREFIX: (each) => each.prefix,

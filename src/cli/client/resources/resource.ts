@@ -26,8 +26,8 @@ export interface Kind<Item> {
   readonly idOf: (item: Item) => string;
   /** The name that commands accept beside the id. */
   readonly nameOf: (item: Item) => string;
-  /** The word that `-o name` prints. Default: the name. */
-  readonly wordOf?: (item: Item) => string;
+  /** What `-o name` prints: the name (default) or the id. */
+  readonly referenceOf?: (item: Item) => string;
   /** What is shown of an object. */
   readonly columns: Readonly<Record<string, (item: Item) => Value>>;
 }
@@ -36,7 +36,7 @@ const headersOf = <Item>({ columns }: Kind<Item>) => Object.keys(columns);
 const cellsOf = <Item>({ columns }: Kind<Item>, item: Item) =>
   Object.values(columns).map((value) => cell(value(item)));
 
-const wordOf = <Item>({ wordOf: own, nameOf }: Kind<Item>) => own ?? nameOf;
+const referenceTo = <Item>({ referenceOf, nameOf }: Kind<Item>) => referenceOf ?? nameOf;
 
 /** Prints a list of objects. */
 export function showAll<Item>(
@@ -47,7 +47,7 @@ export function showAll<Item>(
   const rows = () => items.map((item) => cellsOf(kind, item));
   return show(context, items, {
     table: () => table(headersOf(kind), rows()),
-    names: () => items.map(wordOf(kind)),
+    names: () => items.map(referenceTo(kind)),
   }) as Promise<undefined>;
 }
 
@@ -57,7 +57,7 @@ const title = (header: string) => `${header.charAt(0)}${header.slice(1).toLowerC
 export function showOne<Item>(context: Context, kind: Kind<Item>, item: Item): Promise<undefined> {
   const cells = cellsOf(kind, item);
   const lines = () => fields(headersOf(kind).map((header, index) => [title(header), cells[index] ?? '']));
-  return show(context, item, { table: lines, names: () => [wordOf(kind)(item)] }) as Promise<undefined>;
+  return show(context, item, { table: lines, names: () => [referenceTo(kind)(item)] }) as Promise<undefined>;
 }
 
 function nullIfMissing(error: unknown): null {

@@ -177,7 +177,7 @@ async function setTags(
   const nameOfKey = (keyId: string) => keys.find((key) => key.id === keyId)?.key;
   const kind: Kind<TagValue> = {
     ...valuesOf({ id: '', key: '', created_at: '' }),
-    wordOf: (each) => `${nameOfKey(each.tag_key_id)}=${each.value}`,
+    referenceOf: (each) => `${nameOfKey(each.tag_key_id)}=${each.value}`,
     columns: {
       KEY: (each) => nameOfKey(each.tag_key_id),
       VALUE: (each) => each.value,

@@ -41,9 +41,7 @@ export const eventListSchema = z
     offset: z
       .int()
       .nullable()
-      .describe(
-        'To get the next page, pass this value in the next request. null: the request had a cursor.',
-      ),
+      .describe('To get the next page, pass this value in the next request. null: the request had a cursor.'),
     cursor: z
       .string()
       .nullable()

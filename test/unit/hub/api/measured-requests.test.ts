@@ -59,7 +59,9 @@ test('measures the duration of responses that do not wait, and counts failures o
   app.get('/broken', async () => {
     throw new Error('a bug');
   });
-  const answers = await Promise.all(['/poll', '/lost', '/broken', '/list', '/list?follow=true'].map((url) => app.inject(url)));
+  const answers = await Promise.all(
+    ['/poll', '/lost', '/broken', '/list', '/list?follow=true'].map((url) => app.inject(url)),
+  );
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 503, 500, 200, 200]);
   observer.answered({
     method: 'GET',

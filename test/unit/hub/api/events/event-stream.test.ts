@@ -71,7 +71,12 @@ function follower(
   const leaving = new AbortController();
   const all = Array.from({ length: stored }, (_, index) => record(index + 1));
   const lines = followEvents({
-    feed: { now: async () => horizon, beyond: async () => ({ horizon, hasEvents: false }), check: () => undefined, ...feed },
+    feed: {
+      now: async () => horizon,
+      beyond: async () => ({ horizon, hasEvents: false }),
+      check: () => undefined,
+      ...feed,
+    },
     tenantId: null,
     place: BEFORE_ALL,
     horizon,
