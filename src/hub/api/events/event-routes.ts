@@ -37,7 +37,7 @@ import { followEvents } from './event-stream.ts';
 const READERS = { tenant: 10, all: 100 };
 /** Group of the database's work (`forPlatform`) that the poll of the streams belongs to. */
 const FOLLOWING = 'events';
-/** The platform's streams have a place like those of a tenant. */
+/** Key that counts the streams of the platform, as the id counts those of a tenant. */
 const PLATFORM = 'platform';
 
 /** Which history is requested. `tenantId: null`: of all tenants and the platform. */
