@@ -58,7 +58,7 @@ async function world() {
     if (!text.startsWith('delete from "log_chunks"')) return [];
     counts.fetched += 1;
     await chunk.door;
-    const end = chunk.isLast ? { end: 'done' } : {};
+    const end = chunk.isLast ? { end: 'done', end_reason: 'complete' } : {};
     return [[1, JSON.stringify({ lines: [], ...end }), chunk.isLast]];
   });
   const tenant = {
@@ -138,7 +138,10 @@ test.each([
     await the.leave(LOGS, connections, times);
     expect(the.counts).toMatchObject({ written: 0, fetched: 0 });
     const answer = await the.get(LOGS);
-    expect([answer.status, (await answer.text()).trim()]).toEqual([200, '{"end":"done"}']);
+    expect([answer.status, (await answer.text()).trim()]).toEqual([
+      200,
+      '{"end":"done","reason":"complete"}',
+    ]);
     expect(the.counts).toMatchObject({ written: 1, closed: 1 });
   },
 );
@@ -152,7 +155,7 @@ test.each([
   the.counts.complete = true;
   const answer = await the.get(BUILD_LOGS);
   expect(answer.status).toBe(200);
-  expect(await answer.text()).toContain('{"end":"The log of the build is complete."}');
+  expect(await answer.text()).toContain('{"end":"The log of the build is complete.","reason":"complete"}');
 });
 
 test.each([
