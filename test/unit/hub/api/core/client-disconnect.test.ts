@@ -58,7 +58,7 @@ async function world() {
     if (!text.startsWith('delete from "log_chunks"')) return [];
     counts.fetched += 1;
     await chunk.door;
-    const end = chunk.isLast ? { end: 'done', end_reason: 'complete' } : {};
+    const end = chunk.isLast ? { end: 'done', reason: 'complete' } : {};
     return [[1, JSON.stringify({ lines: [], ...end }), chunk.isLast]];
   });
   const tenant = {
