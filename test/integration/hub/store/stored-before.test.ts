@@ -72,7 +72,7 @@ describe('an operator with resources that it cannot read', () => {
   test.each(UNREADABLE)('reports $what with its field, and keeps the workloads', async ({ name, field }) => {
     const status = await refusedStatus(name);
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(field);
-    expect(status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(status).toMatchObject({ deploymentStatus: 'READY', activeRevision: { number: 1 } });
     expect(condition(status, 'Serving')).toBe('True Available');
     expect(await workloadOf(name)).toBe(workloads.get(name));
   });
