@@ -50,7 +50,7 @@ export function writeRecord(stateDir: string, record: ClusterRecord): void {
   renameSync(`${path}.new`, path);
 }
 
-/** The record of the cluster in a state folder. Undefined if there is none. */
+/** The record of the cluster in a state folder. Undefined if the folder has no record. */
 export function readRecord(stateDir: string): ClusterRecord | undefined {
   const path = paths.record(stateDir);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ClusterRecord) : undefined;

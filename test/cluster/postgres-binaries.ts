@@ -93,7 +93,7 @@ export function unprivilegedUser(
     if (uid && gid) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error(
-    'failed to start PostgreSQL: it does not run as root, and there is no user postgres or nobody. Run as an ordinary user, or set DATABASE_URL.',
+    'failed to start PostgreSQL: it does not run as root, and neither the user postgres nor the user nobody exists. Run as an ordinary user, or set DATABASE_URL.',
   );
 }
 

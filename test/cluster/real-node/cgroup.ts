@@ -11,7 +11,7 @@ export function cgroupVersion(): 1 | 2 {
   return existsSync(join(ROOT, 'cgroup.controllers')) ? 2 : 1;
 }
 
-/** Folders in which a cgroup must be created. Empty if there are none. */
+/** Folders in which a cgroup must be created. Empty if the machine has no control group hierarchy. */
 export function hierarchies(): string[] {
   if (cgroupVersion() === 2) return [ROOT];
   return CONTROLLERS.map((name) => join(ROOT, name)).filter((path) => existsSync(path));

@@ -248,7 +248,7 @@ describe('the registry', () => {
   it('rejects the token of another tenant, to push, to pull and to copy', async () => {
     const made = await runBerth(
       berth.stateDir,
-      ['keys', 'create', '--tenant', 'strangers', '--name', 'stranger', '-o', 'json'],
+      ['keys', 'create', '--tenant', 'other-tenant', '--name', 'other-key', '-o', 'json'],
       berth.settings,
     );
     const { api_key: apiKey } = JSON.parse(made) as { api_key: string };
@@ -261,12 +261,12 @@ describe('the registry', () => {
     expect((await as(`/v2/deployments/${shop.id}/push-token`)).status).toBe(404);
     const theirs = (await (await as('/v2/deployments', internal('theirs'))).json()) as DeploymentAnswer;
     const token = (await (await as(`/v2/deployments/${theirs.id}/push-token`)).json()) as PushToken;
-    const stranger = cranes.client();
-    await stranger.login(token.registry_url, token.username, token.token);
-    await stranger.push(`${token.image_uri}:1`, 'own');
-    expect(await stranger.refused('digest', `${image}:kept`)).toMatch(REFUSED);
-    await expect(stranger.push(`${image}:kept`, 'foreign')).rejects.toThrow(REFUSED);
-    expect(await stranger.refused('copy', `${image}:kept`, `${token.image_uri}:stolen`)).toMatch(REFUSED);
+    const otherTenant = cranes.client();
+    await otherTenant.login(token.registry_url, token.username, token.token);
+    await otherTenant.push(`${token.image_uri}:1`, 'own');
+    expect(await otherTenant.refused('digest', `${image}:kept`)).toMatch(REFUSED);
+    await expect(otherTenant.push(`${image}:kept`, 'foreign')).rejects.toThrow(REFUSED);
+    expect(await otherTenant.refused('copy', `${image}:kept`, `${token.image_uri}:stolen`)).toMatch(REFUSED);
   });
 
   it('rejects an unknown repository, a deeper one, the catalog, and deletion', async () => {

@@ -7,7 +7,7 @@ berth.dev/installs-crd: {{ .Values.crds.install | quote }}
 {{/*
 Other releases of Berth in the cluster, as JSON: {"items": [{"release", "namespace", "works", "installs"}]}. RoleBindings show
 where a release works. A release with only the API has none, so Deployments show which release the namespace of this one has.
-Without a cluster (helm template) there are none.
+Without a cluster (helm template), the list is empty.
 */}}
 {{- define "berth.otherReleases" -}}
 {{- $rbac := "rbac.authorization.k8s.io/v1" -}}

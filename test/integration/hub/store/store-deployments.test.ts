@@ -340,9 +340,9 @@ test('finds the holder of a name in each spelling, the normalized one first, and
     [tenantId],
   );
   expect(await holder(composed)).toBeNull();
-  const { scope: stranger, tenantId: other } = await newTenant(store);
+  const { scope: otherScope, tenantId: other } = await newTenant(store);
   await insert(store, tenantId, 'shop');
-  expect(await stranger.read((reader) => findNameHolder(reader, other, 'shop'))).toBeNull();
+  expect(await otherScope.read((reader) => findNameHolder(reader, other, 'shop'))).toBeNull();
 });
 
 test('a failed transaction leaves no deployment', async () => {

@@ -95,7 +95,7 @@ test.each<[string, Parameters<typeof connectionOf>, string]>([
   ['the context does not exist', [{ context: 'x' }, settings(), contexts], 'use one of one, two'],
   ['there are no contexts', [{ context: 'x' }, settings(), none], 'berth login creates one'],
   ['the name is a member of every object', [{ context: 'toString' }, settings(), contexts], 'no context'],
-  ['the URL is none', [{ url: 'example.com' }, settings({ apiKey: 'e' }), none], 'an http or https URL'],
+  ['the URL is not valid', [{ url: 'example.com' }, settings({ apiKey: 'e' }), none], 'an http or https URL'],
 ])('reports wrong usage without a key when %s', (_what, given, message) => {
   let text = '';
   try {
