@@ -57,11 +57,11 @@ function tracingInputs({ spec }: ManagedDeployment): unknown {
  * operator.
  * @param image the recorded image of the service
  */
-export function dataServiceInputs(
+function dataServiceInputs(
   resource: ManagedDeployment,
   service: 'database' | 'cache',
   image: string | undefined,
-  spelling: Spelling = NORMAL,
+  spelling: Spelling,
 ): unknown {
   const { spec, metadata } = resource;
   const { maxConnections } = spec.database;
@@ -108,22 +108,25 @@ export function dataServiceInputsHashes(
   return { normal: hash(NORMAL), written: hash(AS_WRITTEN) };
 }
 
-/** Whether a recorded hash matches the inputs of the resource. Earlier versions recorded the hash of the written text. */
-export function isTemplateInputsHash(resource: ManagedDeployment, recorded: string): boolean {
-  return (
-    recorded === templateInputsHash(resource) ||
-    recorded === contentHash(templateInputs(resource, AS_WRITTEN))
-  );
+/**
+ * Whether one of the recorded hashes matches the inputs of the resource. Earlier versions recorded the hash of the written
+ * text.
+ */
+export function isTemplateInputsHash(
+  resource: ManagedDeployment,
+  ...recorded: readonly (string | undefined)[]
+): boolean {
+  return recorded.includes(templateInputsHash(resource)) || recorded.includes(writtenInputsHash(resource));
 }
 
-/** Whether a recorded hash matches the inputs of a data service. */
+/** Whether one of the recorded hashes matches the inputs of a data service. */
 export function isDataServiceInputsHash(
   resource: ManagedDeployment,
   service: 'database' | 'cache',
   image: string | undefined,
-  recorded: string,
+  ...recorded: readonly (string | undefined)[]
 ): boolean {
-  return [NORMAL, AS_WRITTEN].some(
-    (spelling) => recorded === contentHash(dataServiceInputs(resource, service, image, spelling)),
+  return [NORMAL, AS_WRITTEN].some((spelling) =>
+    recorded.includes(contentHash(dataServiceInputs(resource, service, image, spelling))),
   );
 }

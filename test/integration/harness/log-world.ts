@@ -19,21 +19,11 @@ import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { type ApiFixture, type Client, create, type Deployment, startApi } from './api.ts';
 import { createBuildNamespace } from './build-namespace.ts';
 import { createNamespace, deleteNamespace, environment } from './environment.ts';
+import { type LineReader, readLines } from './line-reader.ts';
 import { RENDERING } from './listener.ts';
 import { type LogNode, startLogNode } from './log-node.ts';
 
 const KEY = 'internal-key-of-this-process';
-
-/** An answer that goes on. */
-export interface Stream {
-  readonly status: number;
-  /** What has come so far, parsed. */
-  readonly lines: Record<string, unknown>[];
-  /** Resolves when it has ended. */
-  readonly ended: Promise<void>;
-  /** Goes away. */
-  leave(): void;
-}
 
 export interface LogWorld {
   readonly api: ApiFixture;
@@ -45,7 +35,7 @@ export interface LogWorld {
   /** Starts a listener; `stop` ends it in order, `kill` at once: its lease runs out. */
   startListener(hub?: (real: HubClient) => HubClient): Promise<{ stop(): Promise<void> }>;
   deploy(more?: Record<string, unknown>): Promise<Deployment>;
-  follow(client: Client, path: string): Promise<Stream>;
+  follow(client: Client, path: string): Promise<LineReader>;
   /** Runs `berth` as an owner's client: lines of its standard output. */
   berth(...words: string[]): { readonly lines: string[]; readonly ended: Promise<unknown>; stop(): void };
   stop(): Promise<void>;
@@ -125,20 +115,7 @@ export async function startLogWorld(prefix: string): Promise<LogWorld> {
     },
     deploy: (more = {}) =>
       create(owner, { source_config: { listener_config: { cluster_namespace: namespace } }, ...more }),
-    async follow({ key }, path) {
-      const leaving = new AbortController();
-      const response = await fetch(new URL(path, url), {
-        headers: { 'x-api-key': key },
-        signal: leaving.signal,
-      });
-      const lines: Record<string, unknown>[] = [];
-      return {
-        status: response.status,
-        lines,
-        ended: readLines(response, lines),
-        leave: () => leaving.abort(),
-      };
-    },
+    follow: ({ key }, path) => readLines(url, path, key),
     berth(...words) {
       const env = { ...compileCache(), PATH: process.env['PATH'], BERTH_URL: url, BERTH_API_KEY: owner.key };
       const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -154,18 +131,4 @@ export async function startLogWorld(prefix: string): Promise<LogWorld> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function readLines(response: Response, lines: Record<string, unknown>[]): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  try {
-    for await (const chunk of response.body ?? []) {
-      const parts = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
-      rest = parts.pop() ?? '';
-      lines.push(...parts.filter((part) => part !== '').map((part) => JSON.parse(part)));
-    }
-  } catch {
-    // The test went away.
-  }
 }

@@ -34,6 +34,7 @@ metrics.podMonitor: podMonitor
 {{- $ca := .Values.caBundle -}}
 {{- if and $api.ingress.enabled (not $api.ingress.hosts) -}}{{- fail "ingress.enabled needs ingress.hosts, the DNS names of the API" -}}{{- end -}}
 {{- if and $api.autoscaling.enabled .Values.singlePod -}}{{- fail "autoscaling.enabled: one pod runs all roles with singlePod, and cannot be scaled" -}}{{- end -}}
+{{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled -}}{{- fail "podMonitor and serviceMonitor are both enabled, so Prometheus would scrape each pod twice: enable one of them" -}}{{- end -}}
 {{- if and $ca.configMap $ca.secret -}}{{- fail "caBundle: either configMap or secret, not both" -}}{{- end -}}
 {{- if eq .Values.rbac.scope "namespaces" -}}
 {{- if not .Values.namespaces.names -}}{{- fail "rbac.scope: namespaces needs namespaces.names, the list of these namespaces" -}}{{- end -}}

@@ -34,15 +34,16 @@ function observedPart<T extends KubeObject>(object: T): T & Stored {
 
 /** The resource with the names of this version. A resource that has these names is returned unchanged. */
 export function withCurrentNames<T extends KubeObject>(object: T): T {
-  const { spec, status } = observedPart(object);
+  const observed = observedPart(object);
+  const { spec, status } = observed;
   const names: StoredNames = {
     spec: isFormerSpec(spec) ? 'former' : 'current',
     status: statusNames(status),
   };
   const named = currentSpec<ObservedResource['spec'] | undefined>(spec);
-  if (named === spec && names.status === 'current') return observedPart(object);
+  if (named === spec && names.status === 'current') return observed;
   return {
-    ...observedPart(object),
+    ...observed,
     spec: named,
     ...(status === undefined ? {} : { status: readStatus(currentStatus(status), named, names) }),
     storedNames: names,
@@ -78,9 +79,10 @@ export function statusToStore(resource: Named, status: ManagedDeploymentStatus):
 /** Whether the stored status has other names than it would be written with. */
 export function hasOtherNames({ status, ...resource }: Named & Pick<ObservedResource, 'status'>): boolean {
   if (status === undefined) return false;
+  const wanted = needsBothNames(resource) ? 'both' : 'current';
+  if ((resource.storedNames?.status ?? 'current') === wanted) return false;
   // A status without any renamed field is the same with the names of either version.
-  if (statusWithBothNames(status) === status) return false;
-  return (resource.storedNames?.status ?? 'current') !== (needsBothNames(resource) ? 'both' : 'current');
+  return statusWithBothNames(status) !== status;
 }
 
 /** The names of a resource after a write of its status. */

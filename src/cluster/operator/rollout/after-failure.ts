@@ -124,13 +124,12 @@ function changedSince(
  */
 function isChangedSince(
   resource: ObservedResource,
-  { inputsHash, normalInputsHash = inputsHash, serving, recordGeneration }: FailedRevision,
+  { inputsHash, normalInputsHash, serving, recordGeneration }: FailedRevision,
 ): boolean {
   // A record of an earlier version of Berth has no hash.
-  if (inputsHash === undefined || normalInputsHash === undefined)
-    return resource.spec.recordGeneration !== recordGeneration;
+  if (inputsHash === undefined) return resource.spec.recordGeneration !== recordGeneration;
   return (
-    ![inputsHash, normalInputsHash].some((hash) => isTemplateInputsHash(resource, hash)) ||
+    !isTemplateInputsHash(resource, inputsHash, normalInputsHash) ||
     (serving !== undefined && serving !== resource.status?.activeRevision?.templates)
   );
 }

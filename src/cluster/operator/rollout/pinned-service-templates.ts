@@ -105,8 +105,7 @@ function isFor(
   service: 'database' | 'cache',
   image: string | undefined,
 ): boolean {
-  const recorded = normal === undefined ? [inputs] : [inputs, normal];
-  return recorded.some((hash) => isDataServiceInputsHash(resource, service, image, hash));
+  return isDataServiceInputsHash(resource, service, image, inputs, normal);
 }
 
 /** The pinned template of a data service; undefined: no template is pinned. */

@@ -9,7 +9,8 @@ import { SCOPES } from '../../../../src/hub/store/tenancy/api-keys.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { create, type Deployment } from '../../harness/api.ts';
 import { kubectlAsAdmin, uniqueName } from '../../harness/environment.ts';
-import { type LogWorld, type Stream, startLogWorld } from '../../harness/log-world.ts';
+import type { LineReader } from '../../harness/line-reader.ts';
+import { type LogWorld, startLogWorld } from '../../harness/log-world.ts';
 
 const SECRET = 'canary-of-the-workload-log';
 let world: LogWorld;
@@ -39,8 +40,8 @@ const until = <T>(what: string, probe: () => Promise<T | undefined>) =>
   waitFor(what, probe, { timeoutMs: 40_000, intervalMs: 50 });
 const numbered = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => `line ${from + index}`);
-const textsOf = ({ lines }: Stream) => lines.map(({ text }) => text);
-const heard = (stream: Stream, text: string) =>
+const textsOf = ({ lines }: LineReader) => lines.map(({ text }) => text);
+const heard = (stream: LineReader, text: string) =>
   until(`"${text}"`, async () => (textsOf(stream).includes(text) ? true : undefined));
 const waiting = async () => {
   const [row] = await world.api.store.sql<{ n: number }>(
@@ -193,7 +194,7 @@ test('the number of readers of a tenant is limited, and a disconnected reader do
   const pod = await podOf(of, 'api');
   pod.print('app', 'here');
   await pod.set({ app: 'runs' });
-  const streams: Stream[] = [];
+  const streams: LineReader[] = [];
   for (let count = 0; count < 5; count += 1)
     streams.push(await world.follow(world.owner, pathOf(of, '?follow=true')));
   await Promise.all(streams.map((stream) => heard(stream, 'here')));
@@ -306,7 +307,7 @@ test('a full listener ends a reader of the tenant with the most readers for a te
         [uuidv7(), tenantId, of.id, PLATFORM_LISTENER_ID],
       );
   }
-  const streams: Stream[] = [];
+  const streams: LineReader[] = [];
   for (let count = 0; count < 5; count += 1)
     streams.push(await world.follow(world.owner, pathOf(of, '?follow=true')));
   await Promise.all(streams.map((stream) => heard(stream, 'here')));
