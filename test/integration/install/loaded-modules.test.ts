@@ -33,7 +33,7 @@ async function modulesOf(role: Role, name: string, settings: Record<string, stri
   if (role === 'api') apiUrl = started.url;
   else await started.stop();
   const modules = readFileSync(file, 'utf8').trim().split('\n');
-  expect(modules).toContainEqual(expect.stringMatching(/\/src\/cli\/server-command\.ts$/));
+  expect(modules).toContainEqual(expect.stringMatching(/\/src\/cli\/admin\/roles\.ts$/));
   return modules;
 }
 
