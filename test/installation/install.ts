@@ -45,10 +45,10 @@ export function manifestObjects(profile: string, checkout = CHECKOUT): ManifestO
 
 /** The rights that a role of a profile gives, as `describeRight` writes them. Empty: there is no such role. */
 export function grantedRights(profile: string, kind: 'Role' | 'ClusterRole', name: string): string[] {
-  // A ClusterRole is the cluster's: the namespace of its release is in its name.
-  const fullName = kind === 'ClusterRole' ? `${name}-${BERTH_NAMESPACE}` : name;
+  // A ClusterRole of an account has the namespace of its release in its name. Those of users have no namespace.
+  const names = kind === 'ClusterRole' ? [name, `${name}-${BERTH_NAMESPACE}`] : [name];
   const roles = manifestObjects(profile).filter(
-    (object) => object.kind === kind && object.metadata.name === fullName,
+    (object) => object.kind === kind && names.includes(object.metadata.name),
   );
   const rules = roles.flatMap((role) => (role as ManifestObject & { rules: Rule[] }).rules);
   return rules.flatMap(({ apiGroups, resources, verbs }) =>
