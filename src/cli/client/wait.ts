@@ -79,7 +79,7 @@ export async function settle(
   context: Context,
   { id, name }: Awaited,
   timeoutSeconds: number,
-  awaited: string | null = null,
+  awaited: string | null,
 ): Promise<End> {
   const { watch } = await import('./watch.ts');
   return ended(context, await watch(context, id, timeoutSeconds, awaited), name);

@@ -9,7 +9,7 @@ import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
 import { tagChanges } from './changes.ts';
 import { reportConflict } from './conflict.ts';
 import { printProblems, readWanted, type Wanted } from './files.ts';
-import { allChanges, isChanged, type Planned, plan, rejected } from './plan.ts';
+import { isChanged, type Planned, plan, rejected, summaryOf } from './plan.ts';
 import { candidates, confirmPrune, prune } from './prune.ts';
 import { isSelected, type Selector, selectorOf } from './selection.ts';
 import { createTagBook, type TagBook } from './tag-book.ts';
@@ -62,9 +62,22 @@ export function selected(context: Context, documents: readonly Wanted[], selecto
   return found;
 }
 
-/** Creates or changes the deployment, if a field differs. Returns its id. @throws ApiProblem 412 */
-async function write(context: Context, { wanted, before, changes }: Planned): Promise<string> {
-  if (before !== null && changes.length === 0) return before.id;
+/** What was written. */
+interface Written {
+  readonly id: string;
+  /** The revision that must become active. null: the latest revision. */
+  readonly awaited: string | null;
+}
+
+/** A result, and the revision that a wait waits for. */
+interface Applied {
+  readonly result: Result;
+  readonly awaited: string | null;
+}
+
+/** Creates or changes the deployment, if a field differs. @throws ApiProblem 412 */
+async function write(context: Context, { wanted, before, changes }: Planned): Promise<Written> {
+  if (before !== null && changes.length === 0) return { id: before.id, awaited: before.latest_revision_id };
   const made = await context.client.PUT('/v2/deployments/by-name/{name}', {
     params: {
       path: { name: wanted.name },
@@ -79,66 +92,67 @@ async function write(context: Context, { wanted, before, changes }: Planned): Pr
   });
   // Only a change has effects.
   for (const effect of 'effects' in made ? (made.effects ?? []) : []) context.note(cell(effect));
-  return made.id;
+  const { id, latest_revision_id: latest } = made;
+  // A change in place creates no revision, so the wait follows the latest one.
+  return { id, awaited: latest === before?.latest_revision_id ? null : latest };
 }
 
 /** Whether another client changed the tags after they were read. They have no generation to compare. */
 const haveTagsChanged = async (book: TagBook, { before, tagsBefore }: Planned): Promise<boolean> =>
   before !== null && tagChanges(tagsBefore, await book.tagsOf(before.id)).length > 0;
 
-/** Applies a document. Returns the id of the deployment. null: another client changed the deployment. */
-async function applyDocument(context: Context, book: TagBook, planned: Planned): Promise<string | null> {
+/** Applies a document. @throws ApiProblem 412 when another client changed the deployment or its tags */
+async function applyDocument(context: Context, book: TagBook, planned: Planned): Promise<Written> {
   const { tags } = planned.wanted;
   if (tags === null || planned.tagChanges.length === 0) return write(context, planned);
   const ids = await book.ensure(tags);
-  if (await haveTagsChanged(book, planned)) return null;
-  const id = await write(context, planned);
+  if (await haveTagsChanged(book, planned)) throw new ApiProblem(412, 'another client changed the tags');
+  const made = await write(context, planned);
   await context.client.PUT('/v2/deployments/{deployment_id}/tag-values', {
-    params: { path: { deployment_id: id } },
+    params: { path: { deployment_id: made.id } },
     body: { tag_value_ids: ids },
   });
-  return id;
+  return made;
 }
 
 const isConflict = (error: unknown) => error instanceof ApiProblem && error.status === 412;
 
-async function resultOf(context: Context, book: TagBook, planned: Planned): Promise<Result> {
+async function resultOf(context: Context, book: TagBook, planned: Planned): Promise<Applied> {
   const { wanted, before } = planned;
-  const known = { name: wanted.name, id: before?.id ?? null, changes: allChanges(planned) };
-  if (!isChanged(planned)) return { ...known, result: 'unchanged' };
+  const known = summaryOf(planned);
+  const awaited = before?.latest_revision_id ?? null;
+  if (!isChanged(planned)) return { result: { ...known, result: 'unchanged' }, awaited };
   try {
-    const id = await applyDocument(context, book, planned);
-    if (id !== null) return { ...known, id, result: before === null ? 'created' : 'changed' };
-    await reportConflict(context, planned);
+    const made = await applyDocument(context, book, planned);
+    const result = before === null ? 'created' : 'changed';
+    return { result: { ...known, id: made.id, result }, awaited: made.awaited };
   } catch (error) {
     if (isConflict(error)) await reportConflict(context, planned);
     else printProblems(context, rejected(wanted, error));
   }
-  return { ...known, result: 'failed' };
+  return { result: { ...known, result: 'failed' }, awaited };
 }
 
 /** Applies the documents one after the other. After a lost response, the result of a document is not known. */
-async function applyAll(context: Context, { book, planned }: Work, results: Result[]): Promise<void> {
+async function applyAll(context: Context, { book, planned }: Work, results: Result[]): Promise<Applied[]> {
+  const applied: Applied[] = [];
   for (const each of planned) {
     try {
-      results.push(await resultOf(context, book, each));
+      const one = await resultOf(context, book, each);
+      applied.push(one);
+      results.push(one.result);
     } catch (error) {
       const isRejected = error instanceof ApiProblem && !isPassing(error);
       results.push({ ...planResult(each), result: isRejected ? 'failed' : 'unknown' });
       throw error;
     }
   }
+  return applied;
 }
 
 function planResult(planned: Planned): Result {
-  const { wanted, before } = planned;
-  const change = before === null ? 'would be created' : 'would be changed';
-  return {
-    name: wanted.name,
-    id: before?.id ?? null,
-    result: isChanged(planned) ? change : 'unchanged',
-    changes: allChanges(planned),
-  };
+  const change = planned.before === null ? 'would be created' : 'would be changed';
+  return { ...summaryOf(planned), result: isChanged(planned) ? change : 'unchanged' };
 }
 
 const deletion = ({ name, id }: Deployment, result: Result['result']): Result => ({
@@ -167,13 +181,16 @@ const SEVERITY: readonly End[] = ['reached', 'unknown', 'failed'];
 const worse = (one: End, other: End): End => (SEVERITY.indexOf(one) > SEVERITY.indexOf(other) ? one : other);
 
 /** Waits for the deployments one after the other, until a common deadline. */
-async function waitForAll(context: Context, results: readonly Result[], seconds: number): Promise<End> {
+async function waitForAll(context: Context, applied: readonly Applied[], seconds: number): Promise<End> {
   const deadline = performance.now() + seconds * 1000;
   let end: End = 'reached';
-  for (const { id, name, result } of results) {
+  for (const {
+    result: { id, name, result },
+    awaited,
+  } of applied) {
     if (id === null || result === 'failed' || context.stopped.aborted) continue;
     const left = Math.max((deadline - performance.now()) / 1000, 1);
-    end = worse(end, await settle(context, { id, name }, left));
+    end = worse(end, await settle(context, { id, name }, left, awaited));
   }
   return end;
 }
@@ -192,8 +209,7 @@ interface Work {
 }
 
 async function carriedOut(context: Context, work: Work, results: Result[]): Promise<End> {
-  await applyAll(context, work, results);
-  const applied = [...results];
+  const applied = await applyAll(context, work, results);
   if (work.doomed.length > 0 && hasFailed(results))
     context.note('nothing was deleted, because of the failure');
   else if (work.doomed.length > 0)

@@ -5,7 +5,7 @@ import { cell } from '../table.ts';
 import { selected } from './apply.ts';
 import { changeLine } from './changes.ts';
 import { readWanted } from './files.ts';
-import { allChanges, isChanged, type Planned, plan } from './plan.ts';
+import { allChanges, isChanged, type Planned, plan, summaryOf } from './plan.ts';
 import { selectorOf } from './selection.ts';
 
 /** `berth diff`. */
@@ -33,11 +33,7 @@ async function compare(
   const documents = await readWanted(context, file, variable);
   const planned = documents === null ? null : await plan(context, selected(context, documents, tags));
   if (planned === null) return 'usage';
-  const results = planned.map((each) => ({
-    name: each.wanted.name,
-    id: each.before?.id ?? null,
-    changes: allChanges(each),
-  }));
+  const results = planned.map(summaryOf);
   await show(context, results, {
     table: () => planned.flatMap(linesOf).join('\n'),
     names: () => results.filter(({ changes }) => changes.length > 0).map(({ name }) => name),

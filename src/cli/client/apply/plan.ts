@@ -20,11 +20,16 @@ export interface Planned {
   /** Changed fields, without tags. */
   readonly changes: readonly FieldChange[];
   readonly tagChanges: readonly FieldChange[];
-  /** The data services that the change restarts, with the reasons. */
-  readonly effects: readonly string[];
 }
 
 export const allChanges = ({ changes, tagChanges: tags }: Planned): FieldChange[] => [...changes, ...tags];
+
+/** What the output says about a document. id: null when the deployment does not exist. */
+export const summaryOf = (planned: Planned) => ({
+  name: planned.wanted.name,
+  id: planned.before?.id ?? null,
+  changes: allChanges(planned),
+});
 
 export const isChanged = (planned: Planned): boolean => allChanges(planned).length > 0;
 
@@ -52,9 +57,9 @@ async function planOne(client: Client, book: TagBook, wanted: Wanted): Promise<P
     body: wanted.body,
   });
   // Only the response to a creation, which is no dry run, has another type.
-  const { changes = [], effects = [] } = outlook as UpdatedDeployment;
+  const { changes = [] } = outlook as UpdatedDeployment;
   const tags = wanted.tags === null ? [] : tagChanges(tagsBefore, wanted.tags);
-  return { wanted, before, tagsBefore, changes, tagChanges: tags, effects };
+  return { wanted, before, tagsBefore, changes, tagChanges: tags };
 }
 
 /**

@@ -49,7 +49,7 @@ export async function watchDeployment(
   name: string,
   timeout: number | undefined,
 ): Promise<End> {
-  return settle(context, await lookUpDeployment(context.client, name, true), alwaysSeconds(timeout));
+  return settle(context, await lookUpDeployment(context.client, name, true), alwaysSeconds(timeout), null);
 }
 
 /** The token is the result of this command, so it is printed in every format. */

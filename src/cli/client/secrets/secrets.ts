@@ -66,7 +66,7 @@ async function change(
     context.note('nothing changed: the secrets already have these values');
   for (const effect of made.effects ?? []) context.note(cell(effect));
   await showNames(context, made.names);
-  return seconds === null ? 'reached' : settle(context, deployment, seconds);
+  return seconds === null ? 'reached' : settle(context, deployment, seconds, made.latest_revision_id);
 }
 
 /** Adds secrets or replaces their values. */

@@ -41,6 +41,7 @@ describe('two deployments at the same time', () => {
       'POST /v2/deployments': [201, deployment(changed)],
       [`PATCH ${one}`]: [200, deployment(changed)],
       [`GET ${one}`]: [200, deployment({ latest_revision_id: THEIRS, active_revision_id: THEIRS })],
+      [`PATCH ${one}/secrets`]: [200, { id: 'd1', names: ['A'], generation: 2, latest_revision_id: MINE }],
       [`POST ${one}/revisions`]: [201, { id: MINE, number: 2 }],
       [`GET ${one}/revisions/${MINE}`]: [200, { id: MINE, number: 2, status: 'SKIPPED' }],
       [`GET ${one}/revisions/${MINE}/explain`]: [
@@ -56,6 +57,7 @@ describe('two deployments at the same time', () => {
     ['deploy of the same image', ['deploy', 'shop', '--image', 'a'], {}],
     ['patch', ['deployments', 'patch', 'shop', '-f', sample, '--wait'], { latest_revision_id: MINE }],
     ['create', ['deployments', 'create', '-f', sample, '--wait'], { latest_revision_id: MINE }],
+    ['secrets set', ['secrets', 'set', 'shop', 'A=1', '--wait'], {}],
   ])('a %s fails when the revision of someone else replaces its own', async (_what, words, changed) => {
     const { url } = await api(changed);
     const { code, err } = await command(words, { url });
