@@ -3,6 +3,9 @@ import { randomFillSync } from 'node:crypto';
 /** A UUID in its canonical text form, of any version. */
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** The UUID before all others, which no object has. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
 /** Creation time of a UUID v7 in ms since 1970, by the clock of its creator. null: not a UUID v7. */
 export function timeOfUuidv7(id: string): number | null {
   return UUID_PATTERN.test(id) && id[14] === '7'

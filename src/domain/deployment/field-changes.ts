@@ -37,15 +37,15 @@ function flatConfig(config: Partial<SourceConfig>): object {
 }
 
 function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig): FieldChange[] {
-  const specs = [before.resource_spec ?? null, after.resource_spec] as const;
-  const spec = differing(specs[0] ?? {}, specs[1] ?? {}, 'source_config.resource_spec.');
-  // An empty resource_spec differs from none.
-  const presence = spec.length > 0 ? [] : differing([specs[0]], [specs[1]], '');
+  const [old, fresh] = [before.resource_spec ?? null, after.resource_spec];
+  const spec = differing(old ?? {}, fresh ?? {}, 'source_config.resource_spec.');
   return [
     ...differing(flatConfig(before), flatConfig(after), 'source_config.'),
     ...differing(before.listener_config ?? {}, after.listener_config ?? {}, 'source_config.listener_config.'),
-    ...spec,
-    ...presence.map((change) => ({ ...change, field: 'source_config.resource_spec' })),
+    // An empty resource_spec differs from an absent one.
+    ...(spec.length > 0
+      ? spec
+      : differing({ resource_spec: old }, { resource_spec: fresh }, 'source_config.')),
   ];
 }
 

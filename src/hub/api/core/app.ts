@@ -26,6 +26,7 @@ import { revisionRoutes } from '../revisions/revision-routes.ts';
 import { serializerCompiler } from '../serialization/response-serializer.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
+import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
@@ -192,7 +193,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   observeRequests(app, deps, logEnd(logger));
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
   app.decorateRequest('caller', null);
-  app.addHook('onRequest', authenticate(deps, limiter));
+  const findKey = keyFinder(deps);
+  app.addHook('onRequest', authenticate(deps, limiter, findKey));
   app.addHook('onRequest', checks([rejectUnsupportedKey, limitBodies()]));
   announceShutdown(app);
   app.addHook('onSend', closePages);
@@ -208,7 +210,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     buildLogRoutes(scoped, deps);
     logRoutes(scoped, deps);
     explainRoutes(scoped, deps);
-    eventRoutes(scoped, deps);
+    eventRoutes(scoped, deps, findKey);
     integrationRoutes(scoped, deps);
     webhookSecretRoutes(scoped, deps);
     webhookRoutes(scoped, deps);

@@ -5,7 +5,7 @@ import type { Database } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { Scope } from '../../store/tenancy/api-keys.ts';
 import { findTenant } from '../../store/tenancy/tenants.ts';
-import { AUTHENTICATION, type Key, keyFinder } from '../tenancy/api-key-cache.ts';
+import { AUTHENTICATION, type Key, type KeyFinder, keyFinder } from '../tenancy/api-key-cache.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -88,8 +88,7 @@ async function otherTenant(database: Database, named: string, key: Key): Promise
  * A check for long responses: whether the key of a request is still valid. A revoked key is noticed after the lifetime of
  * cached keys (api-key-cache.ts).
  */
-export function keyCheck(deps: ApiDeps): (request: FastifyRequest) => Promise<boolean> {
-  const findKey = keyFinder(deps);
+export function keyCheck(deps: ApiDeps, findKey: KeyFinder): (request: FastifyRequest) => Promise<boolean> {
   const clock = deps.clock ?? (() => new Date());
   return async (request) => {
     const key = await findKey(header(request, 'x-api-key') ?? '');
@@ -124,8 +123,7 @@ function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key:
  * The authentication hook, which runs before the body is read. The hook waits only for lookups, because a promise in
  * each request costs time.
  */
-export function authenticate(deps: ApiDeps, limiter: RateLimiter) {
-  const findKey = keyFinder(deps);
+export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFinder = keyFinder(deps)) {
   const clock = deps.clock ?? (() => new Date());
   const fail = (request: FastifyRequest, detail: string): never => {
     limiter.failure(request);

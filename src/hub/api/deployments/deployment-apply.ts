@@ -6,17 +6,12 @@ import type { Transaction } from '../../store/core/database.ts';
 import { StaleWrite, UniqueViolation } from '../../store/core/errors.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import {
-  findDeployment,
-  findDeploymentForUpdate,
-  findNameHolder,
-} from '../../store/deployments/deployments.ts';
+import { findDeploymentForUpdate, findNameHolder } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, wrongShape } from '../core/errors.ts';
 import { checkIfMatch, checkIfNoneMatch } from '../core/etag.ts';
-import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { changeIn, changing } from './deployment-change.ts';
-import { createIn } from './deployment-create.ts';
+import { createIn, writtenBefore } from './deployment-create.ts';
 import { conflict } from './deployment-rules.ts';
 import type { Outlook } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
@@ -70,17 +65,17 @@ async function appliedBefore(
 ): Promise<Applied | null> {
   if (dryRun) return null;
   const operation = `PUT /v2/deployments/by-name/${encodeURIComponent(name)}`;
-  const earlier = await earlierAnswer(
-    deps,
-    transaction,
-    { tenantId, idempotencyKey, operation, body },
-    present,
-  );
+  const call = { tenantId, idempotencyKey, operation, body };
+  const earlier = await writtenBefore(deps, transaction, call, present);
   if (earlier === null) return null;
-  const record = await findDeployment(transaction, tenantId, earlier.deploymentId);
-  if (record === null) throw createdAndDeleted('deployment');
-  const { generation } = record;
-  return { record, created: earlier.statusCode === 201, generation, effects: [], outlook: null };
+  const { record, statusCode } = earlier;
+  return {
+    record,
+    created: statusCode === 201,
+    generation: record.generation,
+    effects: [],
+    outlook: null,
+  };
 }
 
 async function create(

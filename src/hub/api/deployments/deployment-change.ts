@@ -8,6 +8,7 @@ import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
+import { secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import {
   formerSizesAfter,
   type KnownVolume,
@@ -36,7 +37,6 @@ import {
   newRevision,
   repositoryOwner,
   rolledBack,
-  secretIssues,
   serverUrl,
 } from './deployment-rules.ts';
 import type { Outlook } from './deployment-schema.ts';
@@ -101,9 +101,11 @@ function ruleIssues(
 ): BodyIssue[] {
   if (judged === 'nothing') return [];
   const { sourceConfig, secrets } = next;
+  if (judged === 'secrets') {
+    return secretPolicyViolations({ sourceConfig, secrets, storedSecrets }, deps.policy);
+  }
   const stored = { sourceConfig: record.sourceConfig, keptVolumeGi, secrets: storedSecrets };
   const wanted = { sourceConfig, stored, secrets, appName: record.appName };
-  if (judged === 'secrets') return secretIssues(deps, wanted);
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},

@@ -16,11 +16,12 @@ import { asksForLater } from '../../../workloads/cluster-support.ts';
 import { lockIntegration } from '../../store/builds/integrations.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
+import type { IdempotentAnswer } from '../../store/core/idempotency.ts';
 import type { DeploymentRecord, NewDeployment } from '../../store/core/records.ts';
 import { findDeployment, insertDeployment } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
-import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
+import { createdAndDeleted, earlierAnswer, type IdempotentCall } from '../core/idempotency.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import {
   checkClusterSupport,
@@ -106,20 +107,18 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): 
   };
 }
 
-/** The deployment that an earlier request with the same Idempotency-Key created; null: this is the first request. */
-async function madeBefore(
+/** The deployment that an earlier request with the same Idempotency-Key wrote, and its status; null: the first request. */
+export async function writtenBefore(
   deps: ApiDeps,
   transaction: Transaction,
-  { tenantId, idempotencyKey, body }: CreateRequest,
-  deploymentId: string,
-): Promise<DeploymentRecord | null> {
-  const call = { tenantId, idempotencyKey, operation: OPERATION, body };
-  const answer = { statusCode: 201, deploymentId };
+  call: IdempotentCall,
+  answer: IdempotentAnswer,
+): Promise<{ readonly record: DeploymentRecord; readonly statusCode: number } | null> {
   const earlier = await earlierAnswer(deps, transaction, call, answer);
   if (earlier === null) return null;
-  const made = await findDeployment(transaction, tenantId, earlier.deploymentId);
-  if (made === null) throw createdAndDeleted('deployment');
-  return made;
+  const record = await findDeployment(transaction, call.tenantId, earlier.deploymentId);
+  if (record === null) throw createdAndDeleted('deployment');
+  return { record, statusCode: earlier.statusCode };
 }
 
 async function insert(
@@ -173,8 +172,11 @@ async function write(
   id: string,
   decided: Draft | null,
 ): Promise<Created> {
-  const made = request.dryRun ? null : await madeBefore(deps, transaction, request, id);
-  if (made !== null) return { record: made, outlook: null };
+  const { tenantId, idempotencyKey, body, dryRun } = request;
+  const call = { tenantId, idempotencyKey, operation: OPERATION, body };
+  const answer = { statusCode: 201, deploymentId: id };
+  const made = dryRun ? null : await writtenBefore(deps, transaction, call, answer);
+  if (made !== null) return { record: made.record, outlook: null };
   return insert(deps, transaction, request, decided ?? decide(deps, request, id));
 }
 

@@ -7,7 +7,7 @@ import type { Source } from '../../../domain/deployment/source.ts';
 import { repositoryUrlSchema } from '../../../domain/net/https-url.ts';
 import { pinnedImage } from '../../../domain/net/image-reference.ts';
 import { hostOf } from '../../../domain/net/url-host.ts';
-import { policyViolations, secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { policyViolations } from '../../../domain/policy/policy-rules.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
@@ -80,14 +80,6 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
     platformHosts: deps.platformHosts ?? [],
   };
   return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
-}
-
-/** The policy about secrets, for a change that leaves source_config as it is. */
-export function secretIssues(
-  { policy }: Pick<ApiDeps, 'policy'>,
-  { sourceConfig, stored, secrets }: RequestedDeployment,
-): BodyIssue[] {
-  return secretPolicyViolations({ sourceConfig, secrets, storedSecrets: stored?.secrets ?? [] }, policy);
 }
 
 /**

@@ -20,6 +20,7 @@ import { createReaders, isFollowing, NDJSON, sendLines } from '../core/line-stre
 import { deploymentParams, nextOffset } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import type { KeyFinder } from '../tenancy/api-key-cache.ts';
 import { parseStreamCursor } from './event-cursor.ts';
 import { createEventFeed } from './event-feed.ts';
 import {
@@ -84,11 +85,11 @@ async function readPage(reader: Reader, tenantId: string | null, query: EventsQu
 }
 
 /** Answers requests with `follow`. */
-function createFollowing(app: FastifyInstance, deps: ApiDeps) {
+function createFollowing(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder) {
   const { database } = deps;
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS, 'streams of events');
-  const isValid = keyCheck(deps);
+  const isValid = keyCheck(deps, findKey);
   const feed = createEventFeed(
     (after) => database.forPlatform(FOLLOWING).read((reader) => readEventProgress(reader, after)),
     deps.eventHints ?? createWorkHints(),
@@ -173,8 +174,8 @@ async function requireHistory(reader: Reader, tenantId: string, deploymentId: st
 }
 
 /** `/v2/events` and `/v2/deployments/{id}/events`. */
-export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const follow = createFollowing(app, deps);
+export function eventRoutes(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder): void {
+  const follow = createFollowing(app, deps, findKey);
   tenantEvents(app, deps, follow);
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/events',

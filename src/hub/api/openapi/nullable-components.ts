@@ -1,18 +1,16 @@
-import type { JsonSchema, OpenApiDocument } from './openapi-types.ts';
+import { type JsonSchema, type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 /**
  * In OpenAPI 3.0, a reference cannot have `nullable` next to it, and `nullable` beside `allOf` does not admit null. Therefore a
  * component is nullable itself.
  */
 
-const REFERENCE = '#/components/schemas/';
-
 /** The name in a union of a component and null; null: the value is something else. */
 function nullableName(value: unknown): string | null {
   const { anyOf = [] } = (value ?? {}) as JsonSchema;
   const [component] = anyOf.filter(({ type }) => type !== 'null');
   const isUnion = anyOf.length === 2 && anyOf.some(({ type }) => type === 'null');
-  return isUnion && component?.$ref !== undefined ? component.$ref.slice(REFERENCE.length) : null;
+  return isUnion && component?.$ref !== undefined ? component.$ref.slice(SCHEMA_REFERENCE.length) : null;
 }
 
 /** @throws Error for a component that is not an object, which the document has no union with null of */
@@ -34,11 +32,11 @@ export function withNullableComponents(document: OpenApiDocument): OpenApiDocume
     return name === null ? value : null;
   });
   const rest = JSON.stringify(others);
-  const isShared = (name: string) => rest.includes(`"${REFERENCE}${name}"`);
+  const isShared = (name: string) => rest.includes(`"${SCHEMA_REFERENCE}${name}"`);
   const target = (name: string) => (isShared(name) ? `Nullable${name}` : name);
   const replaced = JSON.parse(JSON.stringify(document), (_key, value) => {
     const name = nullableName(value);
-    return name === null ? value : { $ref: `${REFERENCE}${target(name)}` };
+    return name === null ? value : { $ref: `${SCHEMA_REFERENCE}${target(name)}` };
   }) as OpenApiDocument;
   const { schemas } = replaced.components;
   const added = [...names].map((name) => [target(name), admitNull(name, schemas[name])]);

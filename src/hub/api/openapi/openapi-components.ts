@@ -45,7 +45,7 @@ import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volu
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
-import type { OpenApiDocument } from './openapi-types.ts';
+import { type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
 
@@ -124,8 +124,6 @@ export function nameComponents(): void {
   }
 }
 
-const REFERENCE = '#/components/schemas/';
-
 /**
  * Components exist in a request form and a response form, and most components are used in only one form. Removes
  * components without references.
@@ -133,7 +131,7 @@ const REFERENCE = '#/components/schemas/';
 export function withoutUnused(document: OpenApiDocument): OpenApiDocument {
   const { schemas } = document.components;
   const text = JSON.stringify(document);
-  const used = Object.entries(schemas).filter(([name]) => text.includes(`"${REFERENCE}${name}"`));
+  const used = Object.entries(schemas).filter(([name]) => text.includes(`"${SCHEMA_REFERENCE}${name}"`));
   const pruned = {
     ...document,
     components: { ...document.components, schemas: Object.fromEntries(used) },
@@ -150,7 +148,7 @@ export function withInputNames(document: OpenApiDocument): OpenApiDocument {
   if (taken !== undefined)
     throw new Error(`failed to name ${taken}: another schema is called ${publishedName(taken)}`);
   const renamed = JSON.parse(JSON.stringify(document), (key, value) =>
-    key === '$ref' && String(value).startsWith(REFERENCE) ? publishedName(value) : value,
+    key === '$ref' && String(value).startsWith(SCHEMA_REFERENCE) ? publishedName(value) : value,
   ) as OpenApiDocument;
   const schemas = Object.entries(renamed.components.schemas).map(([name, schema]) => [
     publishedName(name),

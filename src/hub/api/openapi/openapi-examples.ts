@@ -8,6 +8,7 @@ import {
   type Parameter,
   type RequestBody,
   type ResponseObject,
+  SCHEMA_REFERENCE,
 } from './openapi-types.ts';
 
 /**
@@ -100,7 +101,6 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
 };
 
 const JSON_TYPE = 'application/json';
-const COMPONENT = '#/components/schemas/';
 
 interface Making {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -162,7 +162,7 @@ function byType(schema: JsonSchema, field: string, making: Making): unknown {
 function sample(schema: JsonSchema, field: string, making: Making): unknown {
   if (schema.examples !== undefined) return schema.examples[0];
   if (schema.$ref !== undefined) {
-    const name = schema.$ref.slice(COMPONENT.length);
+    const name = schema.$ref.slice(SCHEMA_REFERENCE.length);
     return making.bodies[name] ?? sample(making.schemas[name] ?? {}, field, making);
   }
   if (field in FIELDS && allows(schema, FIELDS[field])) return FIELDS[field];
@@ -200,7 +200,7 @@ const isNull = ({ type }: JsonSchema) => type === 'null';
 
 /** The schema, or the component that it refers to. */
 const resolved = (schema: JsonSchema | undefined, { schemas }: Making) =>
-  schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(COMPONENT.length)];
+  schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(SCHEMA_REFERENCE.length)];
 
 /** A body that can be null is optional. Its example is not null. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {

@@ -3,14 +3,12 @@ import {
   QUANTITIES,
   QUANTITY_MAPS,
 } from '../../../domain/resource-spec/resource-spec-input.ts';
-import type { JsonSchema, OpenApiDocument } from './openapi-types.ts';
+import { type JsonSchema, type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 /**
  * Documents the input forms that domain/resource-spec/resource-spec-input.ts accepts: null for absent values, and
  * numbers as quantities.
  */
-
-const COMPONENT = '#/components/schemas/';
 
 function orAlso(schema: JsonSchema, ...others: JsonSchema[]): JsonSchema {
   const { description, ...rest } = schema;
@@ -26,7 +24,7 @@ function loosen(
   key: string,
   seen: Set<string>,
 ): void {
-  const name = schema.$ref?.startsWith(COMPONENT) ? schema.$ref.slice(COMPONENT.length) : null;
+  const name = schema.$ref?.startsWith(SCHEMA_REFERENCE) ? schema.$ref.slice(SCHEMA_REFERENCE.length) : null;
   const target = name === null ? undefined : schemas[name];
   if (name !== null && target !== undefined && !seen.has(name)) {
     seen.add(name);

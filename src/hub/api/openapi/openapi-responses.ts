@@ -7,6 +7,7 @@ import {
   type Operation,
   operationsOf,
   type ResponseObject,
+  SCHEMA_REFERENCE,
 } from './openapi-types.ts';
 
 /**
@@ -51,10 +52,10 @@ const HEADERS = {
   },
 } as const satisfies Record<string, Header>;
 
-const SENTENCE = { $ref: '#/components/schemas/Error' };
-const ISSUES = { $ref: '#/components/schemas/FieldErrors' };
+const SENTENCE = { $ref: `${SCHEMA_REFERENCE}Error` };
+const ISSUES = { $ref: `${SCHEMA_REFERENCE}FieldErrors` };
 /** A union needs a name, because generators name an anonymous union after its place. */
-const EITHER = { $ref: '#/components/schemas/RequestError' };
+const EITHER = { $ref: `${SCHEMA_REFERENCE}RequestError` };
 
 interface ErrorAnswer {
   /** Name of the component. */

@@ -96,3 +96,6 @@ export function operationsOf(document: OpenApiDocument) {
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
 }
+
+/** Prefix of a reference to a schema. */
+export const SCHEMA_REFERENCE = '#/components/schemas/';

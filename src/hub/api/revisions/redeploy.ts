@@ -3,6 +3,7 @@ import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
+import { secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { repeatedContent } from '../../../domain/revision/redeploy.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
@@ -15,7 +16,7 @@ import { ApiError, brokenRules, notFound } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
 import { checkQuota, keptVolumeOf, movesDataServices, quotaUsage } from '../deployments/deployment-quota.ts';
-import { deploymentIssues, newRevision, secretIssues } from '../deployments/deployment-rules.ts';
+import { deploymentIssues, newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
 /**
@@ -85,8 +86,8 @@ async function repeatedRevision(
 
 /**
  * Secrets that differ from the current secrets are checked as in a PATCH: against the current source_config, rules, policy
- * and quotas if they move a data service, and otherwise against the policy about secrets. A revision whose secrets cannot be decrypted is not repeated,
- * because no listener could get it.
+ * and quotas if they move a data service, and otherwise against the policy about secrets. A revision whose secrets cannot be
+ * decrypted is not repeated, because no listener could get it.
  * @returns the quota usage of the deployment
  * @throws ApiError 400 with all violated rules, SecretBoxError
  */
@@ -107,16 +108,20 @@ async function judge(
     return quotaUsage(deps, transaction, tenantId, asked(secrets));
   }
   const present = readableSecrets(deps.secretBox, before);
+  if (!movesDataServices(present, secrets)) {
+    const changed = { sourceConfig, secrets, storedSecrets: present ?? [] };
+    const issues = secretPolicyViolations(changed, deps.policy);
+    if (issues.length > 0) throw brokenRules(issues);
+    return quotaUsage(deps, transaction, tenantId, asked(secrets));
+  }
   const stored = {
     sourceConfig,
     keptVolumeGi: await keptVolumeOf(deps, transaction, before, present ?? []),
     secrets: present ?? [],
   };
-  const wanted = { sourceConfig, stored, secrets, appName };
-  const moves = movesDataServices(present, secrets);
-  const issues = moves ? deploymentIssues(deps, wanted) : secretIssues(deps, wanted);
+  const issues = deploymentIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
-  return (moves ? checkQuota : quotaUsage)(deps, transaction, tenantId, asked(secrets));
+  return checkQuota(deps, transaction, tenantId, asked(secrets));
 }
 
 /** A deployment with build_on_push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */

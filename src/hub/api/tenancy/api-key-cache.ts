@@ -83,11 +83,14 @@ interface Remembered {
   found?: Key;
 }
 
+/** Finds a key by its text. null: no valid key has this text. */
+export type KeyFinder = (given: string) => Key | Promise<Key | null>;
+
 /**
  * Looks up keys by their hash, so that no prefix can be guessed step by step, and caches them for a short time. A
  * cached key is returned without a promise, because nearly every request has a key.
  */
-export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key | null> {
+export function keyFinder(deps: ApiDeps): KeyFinder {
   const { database, internalKey } = deps;
   const cache = new Map<string, Remembered>();
   /**

@@ -1,3 +1,4 @@
+import { NIL_UUID } from '../../../domain/core/id.ts';
 import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
 import type { QuotaUsage, TenantUsage } from '../../../domain/policy/quota-usage.ts';
 import { isLimited, quotasInForce, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
@@ -60,7 +61,6 @@ const shares = (transaction: Transaction, condition: SQL | undefined) =>
 type Share = Awaited<ReturnType<typeof shares>>[number];
 
 const BATCH = 500;
-const NO_DEPLOYMENT = '00000000-0000-0000-0000-000000000000';
 
 function toUnmeasured(tenantId: string, { id, sourceConfig, secrets }: Share): Unmeasured {
   return { id, sourceConfig, secrets: secrets && { ...secrets, tenantId, deploymentId: id } };
@@ -81,7 +81,7 @@ async function measureAll(
   measure: Measure,
 ): Promise<Map<string, QuotaUsage>> {
   const measured = new Map<string, QuotaUsage>();
-  let last = NO_DEPLOYMENT;
+  let last = NIL_UUID;
   for (;;) {
     const rows = await shares(
       transaction,
@@ -160,7 +160,7 @@ export async function readUsage(
     // exactly once.
     const rows = await transaction.run(sumUsageStatement, {
       tenantId,
-      deploymentId: deploymentId ?? NO_DEPLOYMENT,
+      deploymentId: deploymentId ?? NIL_UUID,
     });
     if (rows.every(({ unmeasured }) => unmeasured.every((id) => measured.has(id)))) {
       const of = (wanted: boolean): TenantUsage => {

@@ -31,14 +31,22 @@ const MAX_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
 /** The lowest id of events since a time. */
 export const oldestIdSince = (since: Date): string => uuidv7At(since.getTime() - MAX_CLOCK_DIFFERENCE_MS);
 
+/** The events of a tenant. null: of all tenants and of the platform. */
+export const ofTenant = (tenantId: string | null): SQL | undefined =>
+  tenantId === null ? undefined : eq(events.tenantId, tenantId);
+
 /**
- * Conditions of the filter. Lists are read in the order of ids, so bounds of the id let the index skip events that are
+ * Conditions of the tenant and the filter. Lists are read in the order of ids, so bounds of the id let the index skip events that are
  * much older or newer.
  */
-export function filterConditions({ deploymentId, reasons, since, until }: EventFilter): (SQL | undefined)[] {
+export function filterConditions(
+  tenantId: string | null,
+  { deploymentId, reasons, since, until }: EventFilter,
+): (SQL | undefined)[] {
   const oldest = since && oldestIdSince(since);
   const newest = until && uuidv7At(until.getTime() + MAX_CLOCK_DIFFERENCE_MS);
   return [
+    ofTenant(tenantId),
     deploymentId === undefined ? undefined : eq(events.deploymentId, deploymentId),
     reasons === undefined ? undefined : inArray(events.reason, [...reasons]),
     since && and(sql`${events.at} >= ${since}`, sql`${events.id} >= ${oldest}`),

@@ -1,4 +1,4 @@
-import { uuidv7At } from '../../../domain/core/id.ts';
+import { NIL_UUID } from '../../../domain/core/id.ts';
 import type { Reader } from '../core/database.ts';
 import { and, desc, eq, sql } from '../core/drizzle.ts';
 import { type EventRecord, withCurrentNames } from '../core/events.ts';
@@ -11,7 +11,13 @@ import {
   SCANNED_EVENTS,
   tenantEventsAfterStatement,
 } from '../sql/events/events-after.ts';
-import { type EventFilter, filterConditions, filterParameters, oldestIdSince } from './event-filter.ts';
+import {
+  type EventFilter,
+  filterConditions,
+  filterParameters,
+  ofTenant,
+  oldestIdSince,
+} from './event-filter.ts';
 
 /**
  * Reads events in the order of their positions, so that a follower misses none (docs/decisions/0080). Ids have another
@@ -25,7 +31,7 @@ export interface EventPlace {
 }
 
 /** The place before all events. */
-export const BEFORE_ALL: EventPlace = { position: 0, id: uuidv7At(0).replaceAll(/[^-]/g, '0') };
+export const BEFORE_ALL: EventPlace = { position: 0, id: NIL_UUID };
 
 /** How far the history can be read at a time. */
 export interface EventHorizon {
@@ -105,8 +111,6 @@ export async function readEventsAfter(
   };
 }
 
-const ofTenant = (tenantId: string | null) => (tenantId === null ? undefined : eq(events.tenantId, tenantId));
-
 /** Whether an event has this place. A crash or a restored backup can remove events that a client has read. */
 export async function hasEventAt(
   reader: Reader,
@@ -167,8 +171,7 @@ export const newestPlaceQuery = (
     .from(events)
     .where(
       and(
-        ofTenant(tenantId),
-        ...filterConditions(filter),
+        ...filterConditions(tenantId, filter),
         sql`(${events.position}, ${events.id}) > (${after.position}, ${after.id}::uuid)`,
         sql`${events.position} <= ${settled}`,
       ),

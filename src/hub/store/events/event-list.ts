@@ -1,5 +1,5 @@
 import type { Reader } from '../core/database.ts';
-import { and, desc, eq, lt } from '../core/drizzle.ts';
+import { and, desc, lt } from '../core/drizzle.ts';
 import { type EventRecord, withCurrentNames } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { events } from '../core/schema.ts';
@@ -21,11 +21,7 @@ export const eventListQuery = (
     .select()
     .from(events)
     .where(
-      and(
-        tenantId === null ? undefined : eq(events.tenantId, tenantId),
-        ...filterConditions(filter),
-        before === undefined ? undefined : lt(events.id, before),
-      ),
+      and(...filterConditions(tenantId, filter), before === undefined ? undefined : lt(events.id, before)),
     )
     .orderBy(desc(events.id))
     .limit(limit)
