@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMap, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { cell } from './markdown.ts';
 
 const VALUES = fileURLToPath(new URL('../manifests/helm/berth/values.yaml', import.meta.url));
 
@@ -25,9 +26,6 @@ function paragraphs(comment: string | null | undefined): string[] {
     .map((text) => text.replaceAll(/\s+/g, ' ').trim())
     .filter((text) => text !== '');
 }
-
-/** Table cells: a bar would end them. */
-const cell = (text: string) => text.replaceAll('|', '\\|');
 
 /** The comment above the first value of a map belongs to the map. */
 function commentOf(map: YAMLMap, pair: Pair, index: number): string | null | undefined {

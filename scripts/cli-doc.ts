@@ -2,6 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 import { pathOf } from '../src/cli/command/command.ts';
 import { FORMATS } from '../src/cli/command/output.ts';
 import { COMMANDS } from '../src/cli/commands.ts';
+import { cell } from './markdown.ts';
 
 /** docs/cli.md: every command of `berth`, from the tree of commands. */
 
@@ -62,11 +63,11 @@ Options of every command that calls the API:
 \`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. \`berth completion --help\` says how to enable them.
 `;
 
-const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replace(/</g, '\\<');
+const oneLine = (text: string) => text.replaceAll('\n', ' ').replace(/</g, '\\<');
 
 function table(header: string, rows: readonly (readonly [string, string])[]): string {
   if (rows.length === 0) return '';
-  const lines = rows.map(([name, text]) => `| \`${name}\` | ${cell(text)} |`);
+  const lines = rows.map(([name, text]) => `| \`${name}\` | ${cell(oneLine(text))} |`);
   return `\n| ${header} | |\n| --- | --- |\n${lines.join('\n')}\n`;
 }
 
@@ -87,9 +88,7 @@ function ofOption({ description, argChoices, defaultValue, required, mandatory }
 function markdown(text: string): string {
   return text
     .split('\n\n')
-    .map((paragraph) =>
-      /^ {2}/.test(paragraph) ? `\`\`\`text\n${paragraph}\n\`\`\`` : cell(paragraph).replaceAll('\\|', '|'),
-    )
+    .map((paragraph) => (/^ {2}/.test(paragraph) ? `\`\`\`text\n${paragraph}\n\`\`\`` : oneLine(paragraph)))
     .join('\n\n');
 }
 

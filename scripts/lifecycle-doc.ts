@@ -17,6 +17,7 @@ import {
   REVISION_TRANSITIONS,
   type RevisionTransition,
 } from '../src/domain/revision/states.ts';
+import { cell } from './markdown.ts';
 
 const HEAD = `<!-- Generated from src/domain/revision/states.ts and src/domain/conditions/conditions.ts by \`npm run docs\`. Do not edit. -->
 # States
@@ -185,7 +186,7 @@ If you change the kind of route, the former route stays until the new one is rea
 
 /** Escapes the character that ends a table cell. */
 function row(...cells: readonly string[]): string {
-  return `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
+  return `| ${cells.map(cell).join(' | ')} |`;
 }
 
 function table(head: readonly string[], rows: readonly string[][]): string {

@@ -2,6 +2,7 @@
 
 import { tracingMetrics } from '../src/hub/tracing/metrics.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
+import { cell } from './markdown.ts';
 import { stateMetricsDoc } from './state-metrics-doc.ts';
 
 /** A registered metric. */
@@ -82,7 +83,7 @@ const SECTIONS: readonly (readonly [title: string, prefix: RegExp])[] = [
 ];
 
 function row({ name, kind, labels, help }: Described): string {
-  return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help.replaceAll('|', '\\|')} |`;
+  return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |`;
 }
 
 /** The text of the page. @throws Error if a metric belongs to no section */

@@ -1,6 +1,7 @@
 /** The text of docs/resource-spec.md: the Kubernetes fields that each field of resource_spec sets. `npm run docs` writes it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { cell } from './markdown.ts';
 import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
 import { FIELD_ROWS } from './resource-spec/field-rows.ts';
 
@@ -27,11 +28,6 @@ settings restarts nothing: it takes effect at the next revision, and for databas
 
 Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.
 `;
-
-/** Escapes the character that ends a table cell. */
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
-}
 
 function appearance({ shown = 'as sent', when }: FieldTarget): string {
   return when === undefined ? shown : `${shown}, if ${when}`;

@@ -7,7 +7,7 @@ import { checkMigrated } from '../../hub/store/core/migrate.ts';
 import { createApiKey } from '../../hub/store/tenancy/api-keys.ts';
 import { ensureTenant } from '../../hub/store/tenancy/tenants.ts';
 import { expiryOf } from '../command/expiry.ts';
-import { type Format, rendered } from '../command/output.ts';
+import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { AdminSession } from './session.ts';
 
@@ -78,7 +78,7 @@ export async function createKey({ config, logger }: AdminSession, options: KeyOp
     const end = expires === null ? 'The key does not expire.' : `The key expires at ${expires}.`;
     const text = `${key}
 Store it: it is not shown again. Tenant ${tenantId ?? '(platform)'}, scopes ${scopes.join(', ')}. ${end}`;
-    console.log(await rendered(options.output, answer, { table: () => text }));
+    await printed(options.output, answer, { table: () => text });
   } finally {
     await database.close();
   }

@@ -5,7 +5,7 @@ import { generateSigningKey, keySet, parseSigningKeys } from '../../hub/registry
 import { openDatabase } from '../../hub/store/core/database.ts';
 import { checkMigrated } from '../../hub/store/core/migrate.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../hub/store/secrets/pull-secrets.ts';
-import { type Format, rendered } from '../command/output.ts';
+import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { AdminSession } from './session.ts';
 
@@ -37,7 +37,7 @@ export async function registryKey(
     registry,
   ];
   const answer = { signing_key: signingKey, jwks, config: registry };
-  console.log(await rendered(output, answer, { table: () => parts.join('\n') }));
+  await printed(output, answer, { table: () => parts.join('\n') });
 }
 
 /**
@@ -59,7 +59,7 @@ export async function rotateRegistry(
     const pending = await database.platform.read(pendingPullSecrets);
     const sent = dryRun ? '' : `Deployments that are sent to the listeners again: ${redelivered}. `;
     const text = `${sent}Deployments whose pull Secret still has the old key: ${pending}.`;
-    console.log(await rendered(output, { redelivered, pending }, { table: () => text }));
+    await printed(output, { redelivered, pending }, { table: () => text });
   } finally {
     await database.close();
   }

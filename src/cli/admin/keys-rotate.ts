@@ -12,7 +12,7 @@ import {
   SEALED_TABLES,
 } from '../../hub/store/secrets/sealed-tables.ts';
 import type { SecretBox } from '../../hub/store/secrets/secret-box.ts';
-import { type Format, rendered } from '../command/output.ts';
+import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { AdminSession } from './session.ts';
 
@@ -177,7 +177,7 @@ export async function rotateEncryption(
       ? { resealed: 0, unreadable: {} }
       : await reseal(database, box, options.batch);
     const outcome = await outcomeOf(database, box, done);
-    console.log(await rendered(options.output, outcome, { table: () => lines(outcome, box).join('\n') }));
+    await printed(options.output, outcome, { table: () => lines(outcome, box).join('\n') });
     const rest = options.dryRun ? [] : problems(outcome);
     if (rest.length > 0) throw new Error(`failed to encrypt all rows again: ${rest.join('; ')}`);
   } finally {

@@ -17,7 +17,7 @@ import {
 } from '../../config/index.ts';
 import type { LeaseState } from '../../contract/protocol/lease-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../domain/deployment/source.ts';
-import { type Format, rendered } from '../command/output.ts';
+import { type Format, printed } from '../command/output.ts';
 
 /** `berth listener doctor`: checks everything that a listener needs, and changes nothing. */
 
@@ -179,6 +179,6 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
  */
 export async function doctorCommand(output: Format, version: string): Promise<0 | 1> {
   const findings = await diagnose(version);
-  console.log(await rendered(output, report(findings), { table: () => asText(findings) }));
+  await printed(output, report(findings), { table: () => asText(findings) });
   return isHealthy(findings) ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Role } from '../../app/roles.ts';
 import { command, describe } from '../command/command.ts';
 import type { Host } from '../command/host.ts';
-import { FORMATS_WITHOUT_NAME, type Format, outputOption, rendered } from '../command/output.ts';
+import { FORMATS_WITHOUT_NAME, type Format, outputOption, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
 
 /** The roles of the server, and commands that set them up. */
@@ -88,6 +88,6 @@ export async function buildConfig(made: Command, host: Host): Promise<void> {
     const set = lines.filter((line) => !line.startsWith('#'));
     const pairs = set.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
     const view = { table: () => lines.join('\n') };
-    console.log(await rendered(output, Object.fromEntries(pairs), view));
+    await printed(output, Object.fromEntries(pairs), view);
   });
 }

@@ -16,6 +16,9 @@ export async function readText(file: string): Promise<string> {
   });
 }
 
+/** Editors end a file with a line break, which is no part of the value. */
+export const withoutLastBreak = (content: string): string => content.replace(/\r?\n$/, '');
+
 /**
  * The value of a parsed document. Aliases are rejected, because a few of them can expand to more than fits into memory.
  * @returns the value, or why the document has none. The reason does not quote the document, which may contain secrets

@@ -51,6 +51,14 @@ export function isPassing(error: unknown): error is ApiProblem {
   return error instanceof ApiProblem && PASSING.has(error.status);
 }
 
+/** Whether the requested object does not exist. */
+export const isMissing = (error: unknown): error is ApiProblem =>
+  error instanceof ApiProblem && error.status === 404;
+
+/** A problem with its next step, as the line that ends a command. */
+export const problemText = ({ message, next }: ApiProblem): string =>
+  `berth: ${message}${next === null ? '' : `; next: ${next}`}`;
+
 function isFieldErrors(body: unknown): body is FieldErrors {
   return typeof body === 'object' && body !== null && Array.isArray((body as Partial<FieldErrors>).detail);
 }

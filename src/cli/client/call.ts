@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { command, valueOption } from '../command/command.ts';
 import type { Host } from '../command/host.ts';
 import { FORMATS, type Format, outputOption } from '../command/output.ts';
-import { ApiProblem, isPassing } from './call-problem.ts';
+import { ApiProblem, isPassing, problemText } from './call-problem.ts';
 import type { CallOptions, Context } from './context.ts';
 import { EXIT, type Exit, Interrupted } from './exit-codes.ts';
 
@@ -46,8 +46,7 @@ function exitCodeOf(error: unknown, stopped: AbortSignal): number {
     return EXIT.interrupted;
   }
   if (!(error instanceof ApiProblem)) throw error;
-  const { message, next } = error;
-  console.error(`berth: ${message}${next === null ? '' : `; next: ${next}`}`);
+  console.error(problemText(error));
   return isPassing(error) ? EXIT.unknown : EXIT.failed;
 }
 

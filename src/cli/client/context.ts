@@ -1,5 +1,6 @@
-import { type Format, rendered, type View } from '../command/output.ts';
+import { type Format, printed, type View } from '../command/output.ts';
 import type { Client } from './client.ts';
+import { cell } from './table.ts';
 
 /** What every command that calls the API gets. */
 
@@ -23,7 +24,13 @@ export interface Context {
 }
 
 /** Prints a value in the requested format. */
-export async function show(context: Context, value: unknown, view: View): Promise<void> {
-  const text = await rendered(context.format, value, view);
-  if (text !== '' || context.format !== 'name') context.print(text);
+export const show = (context: Context, value: unknown, view: View): Promise<void> =>
+  printed(context.format, value, view, (text) => context.print(text));
+
+/** Prints the data services that a change restarts, with the reasons. */
+export function noteEffects(
+  context: Context,
+  { effects = [] }: { readonly effects?: readonly string[] },
+): void {
+  for (const effect of effects) context.note(cell(effect));
 }

@@ -1,6 +1,7 @@
 import type { Deployment } from './api.gen.ts';
-import { ApiProblem } from './call-problem.ts';
+import { ApiProblem, isMissing } from './call-problem.ts';
 import type { Answer, Client } from './client.ts';
+import { given } from './given.ts';
 import { itemsOf } from './paging.ts';
 import { quoted } from './table.ts';
 
@@ -11,12 +12,23 @@ export type Revision = Answer<'get', '/v2/deployments/{deployment_id}/revisions/
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
 
-async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {
+/**
+ * The deployment with an id. null: it does not exist.
+ * @param signal aborts the call. Default: the signal of the client
+ * @throws ApiProblem
+ */
+export async function deploymentById(
+  client: Client,
+  id: string,
+  mask: boolean,
+  signal?: AbortSignal,
+): Promise<Deployment | null> {
   const params = { path: { deployment_id: id }, query: { mask_secrets: mask } };
   try {
-    return await client.GET('/v2/deployments/{deployment_id}', { params });
+    // An explicit undefined would replace the signal of the client.
+    return await client.GET('/v2/deployments/{deployment_id}', { params, ...given({ signal }) });
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 404) return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }
@@ -61,7 +73,7 @@ export async function lookUpDeployment(client: Client, word: string, mask: boole
   // A name may look like an id.
   const [named, identified] = await Promise.all([
     byName(client, word, mask),
-    UUID.test(word) ? byId(client, word, mask) : null,
+    UUID.test(word) ? deploymentById(client, word, mask) : null,
   ]);
   if (named !== null && identified !== null && named.id !== identified.id)
     throw new ApiProblem(

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deployment } from './api.gen.ts';
-import { ApiProblem, isPassing } from './call-problem.ts';
+import { isPassing } from './call-problem.ts';
 import type { Answer, Client } from './client.ts';
 import type { Context } from './context.ts';
+import { deploymentById } from './lookup.ts';
 import {
   FAILED,
   type Outcome,
@@ -63,17 +64,6 @@ async function judge(
   return { end: 'failed', message, next: 'revisions explain' };
 }
 
-/** The current deployment. null: it does not exist any more. */
-async function read(client: Client, id: string, signal: AbortSignal): Promise<Deployment | null> {
-  const params = { path: { deployment_id: id }, query: { mask_secrets: true } };
-  try {
-    return await client.GET('/v2/deployments/{deployment_id}', { params, signal });
-  } catch (error) {
-    if (error instanceof ApiProblem && error.status === 404) return null;
-    throw error;
-  }
-}
-
 /** Result of one poll: the outcome of the watch, or what the deployment waits for. */
 interface Poll {
   readonly outcome: Outcome | null;
@@ -91,7 +81,7 @@ interface Goal {
 
 async function poll({ client }: Context, id: string, goal: Goal, signal: AbortSignal): Promise<Poll> {
   try {
-    const deployment = await read(client, id, signal);
+    const deployment = await deploymentById(client, id, true, signal);
     const outcome = await goal.judge(deployment, signal);
     const line =
       deployment === null

@@ -23,7 +23,7 @@ export interface View {
 }
 
 /** A value in a format. */
-export async function rendered(format: Format, value: unknown, view: View): Promise<string> {
+async function rendered(format: Format, value: unknown, view: View): Promise<string> {
   if (format === 'table') return view.table();
   if (format === 'name') return (view.names?.() ?? []).join('\n');
   if (format === 'json') return JSON.stringify(value, null, 2);
@@ -31,7 +31,12 @@ export async function rendered(format: Format, value: unknown, view: View): Prom
 }
 
 /** Prints a value in a format. Prints nothing for `-o name` without objects. */
-export async function printed(format: Format, value: unknown, view: View): Promise<void> {
+export async function printed(
+  format: Format,
+  value: unknown,
+  view: View,
+  print: (text: string) => void = console.log,
+): Promise<void> {
   const text = await rendered(format, value, view);
-  if (text !== '' || format !== 'name') console.log(text);
+  if (text !== '' || format !== 'name') print(text);
 }

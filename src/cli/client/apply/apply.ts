@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '../../command/usage-error.ts';
 import type { Deployment, FieldChange } from '../api.gen.ts';
 import { ApiProblem, isPassing } from '../call-problem.ts';
-import { type Context, show } from '../context.ts';
+import { type Context, noteEffects, show } from '../context.ts';
 import type { End, Exit } from '../exit-codes.ts';
 import { cell, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
@@ -91,7 +91,7 @@ async function write(context: Context, { wanted, before, changes }: Planned): Pr
     body: wanted.body,
   });
   // Only a change has effects.
-  for (const effect of 'effects' in made ? (made.effects ?? []) : []) context.note(cell(effect));
+  if ('effects' in made) noteEffects(context, made);
   const { id, latest_revision_id: latest } = made;
   // A change in place creates no revision, so the wait follows the latest one.
   return { id, awaited: latest === before?.latest_revision_id ? null : latest };

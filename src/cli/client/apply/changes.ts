@@ -1,4 +1,5 @@
 import type { Deployment, FieldChange } from '../api.gen.ts';
+import { isObject } from '../body-file.ts';
 import { cell } from '../table.ts';
 import type { Tags } from './documents.ts';
 
@@ -20,20 +21,17 @@ export function tagChanges(before: Tags, after: Tags): FieldChange[] {
   });
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The parts of a deployment whose members are fields of their own. All other objects are one field. */
 const PARTS: ReadonlySet<string> = new Set(['source_config', 'source_config.resource_spec']);
 
 function differences(path: string, before: unknown, after: unknown): FieldChange[] {
-  if (PARTS.has(path) && (isMap(before) || isMap(after))) return members(path, before, after);
+  if (PARTS.has(path) && (isObject(before) || isObject(after))) return members(path, before, after);
   const isSame = JSON.stringify(before ?? null) === JSON.stringify(after ?? null);
   return isSame ? [] : [{ field: path, before: before ?? null, after: after ?? null }];
 }
 
 function members(path: string, before: unknown, after: unknown): FieldChange[] {
-  const [old, now] = [isMap(before) ? before : {}, isMap(after) ? after : {}];
+  const [old, now] = [isObject(before) ? before : {}, isObject(after) ? after : {}];
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
   return names.flatMap((name) => differences(`${path}.${name}`, old[name], now[name]));
 }

@@ -1,4 +1,4 @@
-import { ApiProblem, isPassing } from '../call-problem.ts';
+import { ApiProblem, isPassing, problemText } from '../call-problem.ts';
 import { type Context, show } from '../context.ts';
 import type { Exit } from '../exit-codes.ts';
 import { cell } from '../table.ts';
@@ -53,10 +53,8 @@ export async function diff(
   try {
     return await compare(context, options, variable);
   } catch (error) {
-    if (!(error instanceof ApiProblem)) throw error;
-    const { message, next } = error;
-    if (isPassing(error)) throw error;
-    context.note(`berth: ${message}${next === null ? '' : `; next: ${next}`}`);
+    if (!(error instanceof ApiProblem) || isPassing(error)) throw error;
+    context.note(problemText(error));
     return 'usage';
   }
 }

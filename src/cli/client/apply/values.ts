@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { withoutLastBreak } from '../body-file.ts';
 import type { DeploymentDocument, FileSecret, Problem, ValueFrom } from './documents.ts';
 
 /** The values of secrets: from the document, the environment, or another file. */
@@ -18,9 +19,6 @@ export interface Secret {
 
 /** A value, or why it is missing. */
 type Found = { readonly value: string } | { readonly reason: string };
-
-/** Editors end a file with a line break, which is no part of the value. */
-const withoutLastBreak = (text: string): string => text.replace(/\r?\n$/, '');
 
 /** The folder that relative paths of a document refer to. */
 const folderOf = (file: string): string => (file === '-' ? '.' : dirname(file));

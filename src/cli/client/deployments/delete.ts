@@ -2,7 +2,7 @@ import type { Deployment } from '../api.gen.ts';
 import { ApiProblem } from '../call-problem.ts';
 import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
-import { lookUpDeployment, UUID } from '../lookup.ts';
+import { deploymentById, lookUpDeployment, UUID } from '../lookup.ts';
 import { cell } from '../table.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { settleDeletion, type WaitOptions, waitSeconds } from '../wait.ts';
@@ -29,10 +29,9 @@ function question(name: string, { force, keepWorkloads }: DeleteOptions): string
 /** Whether a deployment is gone. False if the API does not tell. */
 async function isGone({ client }: Context, id: string): Promise<boolean> {
   try {
-    await client.GET(DEPLOYMENT, { params: { path: { deployment_id: id }, query: { mask_secrets: true } } });
-    return false;
+    return (await deploymentById(client, id, true)) === null;
   } catch (error) {
-    if (error instanceof ApiProblem) return error.status === 404;
+    if (error instanceof ApiProblem) return false;
     throw error;
   }
 }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Deployment } from '../api.gen.ts';
 import { readBody } from '../body-file.ts';
-import { ApiProblem } from '../call-problem.ts';
+import { ApiProblem, isMissing } from '../call-problem.ts';
 import type { InputOf } from '../client.ts';
-import type { Context } from '../context.ts';
+import { type Context, noteEffects } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { given } from '../given.ts';
 import { lookUpDeployment } from '../lookup.ts';
-import { cell } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
 import { showDeployment } from './views.ts';
 
@@ -63,7 +62,7 @@ async function changed(context: Context, id: string, body: Change): Promise<Depl
     params: { path: { deployment_id: id }, query: { mask_secrets: true } },
     body,
   });
-  for (const effect of made.effects ?? []) context.note(cell(effect));
+  noteEffects(context, made);
   return made as Deployment;
 }
 
@@ -106,7 +105,7 @@ async function deployed(context: Context, word: string): Promise<Deployment> {
   try {
     return await lookUpDeployment(context.client, word, true);
   } catch (error) {
-    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
+    if (!isMissing(error)) throw error;
     throw new ApiProblem(404, error.message, 'berth deployments create -f FILE');
   }
 }

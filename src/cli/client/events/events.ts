@@ -1,4 +1,4 @@
-import { ApiProblem } from '../call-problem.ts';
+import { isMissing } from '../call-problem.ts';
 import type { Answer, Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
 import { given } from '../given.ts';
@@ -39,7 +39,7 @@ export async function idOf(client: Client, word: string): Promise<string> {
   try {
     return (await lookUpDeployment(client, word, true)).id;
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 404 && UUID.test(word)) return word;
+    if (isMissing(error) && UUID.test(word)) return word;
     throw error;
   }
 }

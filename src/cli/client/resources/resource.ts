@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Host } from '../../command/host.ts';
 import { apiCommand, calling } from '../call.ts';
-import { ApiProblem } from '../call-problem.ts';
+import { ApiProblem, isMissing } from '../call-problem.ts';
 import type { Client } from '../client.ts';
 import { type Context, show } from '../context.ts';
 import { UUID } from '../lookup.ts';
@@ -61,7 +61,7 @@ export function showOne<Item>(context: Context, kind: Kind<Item>, item: Item): P
 }
 
 function nullIfMissing(error: unknown): null {
-  if (error instanceof ApiProblem && error.status === 404) return null;
+  if (isMissing(error)) return null;
   throw error;
 }
 

@@ -1,8 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { UsageError } from '../../command/usage-error.ts';
 import type { Deployment, UpdateDeploymentSecretsInput } from '../api.gen.ts';
-import { readText } from '../body-file.ts';
-import { type Context, show } from '../context.ts';
+import { readText, withoutLastBreak } from '../body-file.ts';
+import { type Context, noteEffects, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
@@ -35,9 +34,7 @@ export async function list(context: Context, name: string): Promise<undefined> {
 
 /** The value of a secret from a prompt without echo, or from standard input without its last line break. */
 async function enteredValue(name: string): Promise<string> {
-  const value = process.stdin.isTTY
-    ? await hidden(`${cell(name)}: `)
-    : (await text(process.stdin)).replace(/\r?\n$/, '');
+  const value = process.stdin.isTTY ? await hidden(`${cell(name)}: `) : withoutLastBreak(await readText('-'));
   if (value === '')
     throw new UsageError(`the value of ${name} is empty: enter it, or use ${name}= for no text`);
   return value;
@@ -64,7 +61,7 @@ async function change(
   const made = await context.client.PATCH('/v2/deployments/{deployment_id}/secrets', { params, body });
   if (made.generation === deployment.generation)
     context.note('nothing changed: the secrets already have these values');
-  for (const effect of made.effects ?? []) context.note(cell(effect));
+  noteEffects(context, made);
   await showNames(context, made.names);
   return seconds === null ? 'reached' : settle(context, deployment, seconds, made.latest_revision_id);
 }

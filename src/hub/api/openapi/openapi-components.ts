@@ -156,3 +156,12 @@ export function withInputNames(document: OpenApiDocument): OpenApiDocument {
   ]);
   return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(schemas) } };
 }
+
+/** Sorts the schemas by name: their registry has the order in which a program loads the modules. */
+export function withSortedSchemas(document: OpenApiDocument): OpenApiDocument {
+  const { schemas } = document.components;
+  const sorted = Object.keys(schemas)
+    .sort()
+    .map((name) => [name, schemas[name]]);
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(sorted) } };
+}

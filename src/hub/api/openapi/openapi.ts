@@ -2,7 +2,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { nameComponents, withInputNames, withoutUnused } from './openapi-components.ts';
+import { nameComponents, withInputNames, withoutUnused, withSortedSchemas } from './openapi-components.ts';
 import { withExamples } from './openapi-examples.ts';
 import { withLiberties } from './openapi-inputs.ts';
 import { withAnswers } from './openapi-responses.ts';
@@ -107,7 +107,7 @@ type Document = ReturnType<typeof jsonSchemaTransformObject>;
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
   const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags, withAnswers];
-  const all = [...steps, withLiberties, examples];
+  const all = [...steps, withLiberties, examples, withSortedSchemas];
   return all.reduce((made, step) => step(made), document as OpenApiDocument) as Document;
 }
 
