@@ -26,7 +26,7 @@ settings restarts nothing: it takes effect at the next revision, and for databas
 
 ## Security
 
-Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.
+Pods get the default seccomp profile of the container runtime. By default, containers run without privilege escalation and with all\ncapabilities dropped. If a container sets capabilities or is privileged, its own values stay. The field [\`security_profile\`](pod-settings.md#security-profile) changes the default. In cloud mode, absent fields get the values\nof the Pod Security level *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`). Database and cache always run with these\nvalues and with a read-only root file system.
 `;
 
 function appearance({ shown = 'as sent', when }: FieldTarget): string {

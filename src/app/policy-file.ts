@@ -32,8 +32,16 @@ export function parsePolicy(config: Pick<Config, 'hosting'>, text: string, sourc
     throw new ConfigError([`${source} cannot be read: ${String(error)}`]);
   }
   const parsed = policyFileSchema.safeParse(content);
-  if (parsed.success) return resolvePolicy(config.hosting, parsed.data);
-  throw new ConfigError(
-    parsed.error.issues.map(({ path, message }) => `${source}: ${path.join('.')}: ${message}`),
-  );
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues.map(({ path, message }) => `${source}: ${path.join('.')}: ${message}`),
+    );
+  }
+  if (config.hosting === 'cloud' && parsed.data.security_profiles?.includes('baseline')) {
+    throw new ConfigError([
+      `${source}: security_profiles: must not contain baseline in cloud mode, because the namespaces of tenants ` +
+        'enforce the Pod Security level restricted',
+    ]);
+  }
+  return resolvePolicy(config.hosting, parsed.data);
 }

@@ -202,6 +202,7 @@ function podTemplateSpec(
   input: ResourceInput,
 ): ManagedDeploymentSpec['podTemplate'] {
   const { service_account_name: serviceAccountName } = effective;
+  const { security_profile: securityProfile } = input.deployment.sourceConfig;
   return {
     ...givenMap('labels', effective.labels),
     ...givenMap('annotations', effective.annotations),
@@ -211,6 +212,7 @@ function podTemplateSpec(
     ...given('volumeMounts', effective.volume_mounts),
     ...given('initContainers', effective.init_containers),
     ...given('sidecars', effective.sidecars),
+    ...(securityProfile == null ? {} : { securityProfile }),
   };
 }
 

@@ -5,6 +5,7 @@ import { MAX_ANNOTATIONS_BYTES } from '../../domain/kubernetes/metadata.ts';
 import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 import { volumeMountSchema, volumeSchema } from '../../domain/kubernetes/volume.ts';
 import { routeUrlSchema } from '../../domain/net/https-url.ts';
+import { SECURITY_PROFILES } from '../../domain/pod-settings/security-profile.ts';
 import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
 
@@ -119,6 +120,12 @@ export const podTemplateSchema = z
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
     initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
     sidecars: z.array(containerSchema).max(20).optional().describe('Sidecar containers.'),
+    securityProfile: z
+      .enum(SECURITY_PROFILES)
+      .optional()
+      .describe(
+        'restricted: all containers meet the Pod Security level restricted. baseline: containers keep the default capabilities of the container runtime. Absent: the level of the platform, with all capabilities dropped.',
+      ),
   })
   .describe('Settings of the app pods of all components.');
 

@@ -280,8 +280,9 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
   {
     said: /runAsNonRoot|will run as root|non-numeric user/i,
     text:
-      'The image runs as root, or as a user without a numeric id, which is not allowed. Set a numeric USER other ' +
-      'than 0 in the image, or set runAsUser in the securityContext of the container.',
+      'The image runs as root, or as a user without a numeric id, which the security profile restricted and cloud mode ' +
+      'do not allow. Set a numeric USER other than 0 in the image, set runAsUser in the securityContext of the ' +
+      'container, or change source_config.security_profile.',
   },
   {
     said: /executable file not found|no such file or directory|permission denied|exec format error/i,
@@ -297,6 +298,14 @@ const CRASH: readonly CauseOfReason[] = [
   {
     said: /exit(?: code)? 12[67]\b/i,
     text: 'The command does not exist in the image, or is not executable. Check command and args, and the entry point of the image.',
+  },
+  {
+    said: /operation not permitted|permission denied/i,
+    text:
+      'The container may not do what its output names. If the image starts as root and needs the default capabilities ' +
+      'of the container runtime (for example to bind a port below 1024, to change the owner of files or to change the ' +
+      'user), set source_config.security_profile to baseline, which is not available in cloud mode. Otherwise correct ' +
+      'the owner or the mode of the file in the image.',
   },
 ];
 

@@ -5,6 +5,7 @@ import { byteLength, line, text } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
+import { podSettingsBodyShape, podSettingsOf } from '../pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
@@ -72,6 +73,7 @@ export const sourceConfigBodySchema = z
       .nullish()
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
+    ...podSettingsBodyShape,
   })
   .describe('Configuration whose fields change without a new revision, or cannot change.');
 export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
@@ -215,7 +217,7 @@ export function compactSpec(spec: ResourceSpec): ResourceSpec {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value != null));
 }
 
-/** source_config as stored: unset fields are null. */
+/** source_config as stored. */
 export function toSourceConfig(body: SourceConfigBody): SourceConfig {
   return {
     integration_id: body.integration_id ?? null,
@@ -231,6 +233,7 @@ export function toSourceConfig(body: SourceConfigBody): SourceConfig {
         : { cluster_namespace: body.listener_config.cluster_namespace ?? null },
     install_command: body.install_command ?? null,
     build_command: body.build_command ?? null,
+    ...podSettingsOf(body),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Condition } from '../conditions/conditions.ts';
+import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { Ceilings } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
@@ -7,8 +8,11 @@ import type { DeploymentType, Source } from './source.ts';
 /** Default namespace, if neither the deployment nor its listener specifies one. */
 export const FALLBACK_NAMESPACE = 'default';
 
-/** source_config as stored: every field is present, and unset fields are null. The names equal the names in the API. */
-export interface SourceConfig {
+/**
+ * source_config as stored: unset fields are null, apart from the pod settings, which are then absent. The names equal the
+ * names in the API.
+ */
+export interface SourceConfig extends PodSettings {
   integration_id: string | null;
   repo_url: string | null;
   deployment_type: DeploymentType | null;

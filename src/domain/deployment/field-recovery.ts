@@ -1,4 +1,5 @@
 import type { Reason } from '../conditions/conditions.ts';
+import { POD_SETTING_RECOVERIES } from '../pod-settings/recovery.ts';
 
 /**
  * Fields that a cluster can reject or never complete although the API accepts them, with the recovery. Every field of
@@ -105,6 +106,7 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     reasons: ['AdmissionRefused'],
     back: BEFORE,
   },
+  ...POD_SETTING_RECOVERIES,
   {
     fields: ['source_config.custom_url'],
     refused: 'Another resource of the cluster has the host, or the gateway does not accept the route.',

@@ -1,5 +1,6 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import { sameJson } from '../core/same-json.ts';
+import { mergePodSettings, withoutPodSettings } from '../pod-settings/pod-settings.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
@@ -89,7 +90,11 @@ function mergeUrl(
 
 function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceConfig {
   const { sourceConfig } = target;
-  const merged = { ...sourceConfig, custom_url: mergeUrl(target, sent.custom_url) };
+  const merged: SourceConfig = {
+    ...withoutPodSettings(sourceConfig),
+    ...mergePodSettings(sourceConfig, sent),
+    custom_url: mergeUrl(target, sent.custom_url),
+  };
   const given = toSourceConfig(sent);
   for (const field of MUTABLE) {
     if (sent[field] === undefined) continue;

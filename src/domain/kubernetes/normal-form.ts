@@ -119,25 +119,27 @@ const MOUNT = fieldsOf({
 
 const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
 
+const SECURITY_FIELDS = fieldsOf({
+  privileged: unlessFalse,
+  readOnlyRootFilesystem: unlessFalse,
+  procMount: except('Default'),
+  capabilities: fieldsOf({ add: listOf(), drop: listOf() }),
+  seLinuxOptions: unlessEmpty(
+    fieldsOf({ user: unlessBlank, role: unlessBlank, type: unlessBlank, level: unlessBlank }),
+  ),
+});
+
 /**
- * `allowPrivilegeEscalation: false` and `drop: [ALL]` are also defaults, because Berth adds them
- * (workloads/objects/security.ts).
+ * `allowPrivilegeEscalation: false` is also a default, because Berth adds it (workloads/objects/security.ts).
+ * @param dropsByDefault whether Berth adds `drop: [ALL]` to a container without capabilities
  */
-const SECURITY = unlessEmpty((value) => {
-  const form = fieldsOf({
-    privileged: unlessFalse,
-    readOnlyRootFilesystem: unlessFalse,
-    procMount: except('Default'),
-    capabilities: fieldsOf({ add: listOf(), drop: listOf() }),
-    seLinuxOptions: unlessEmpty(
-      fieldsOf({ user: unlessBlank, role: unlessBlank, type: unlessBlank, level: unlessBlank }),
-    ),
-  })(value);
+const securityForm = (value: unknown, dropsByDefault: boolean): unknown => {
+  const form = SECURITY_FIELDS(value);
   if (!isObject(form) || form['privileged'] === true) return form;
   const { capabilities, allowPrivilegeEscalation, ...rest } = form;
   const { add, drop } = (capabilities ?? {}) as { add?: string[]; drop?: string[] };
   const isAdmin = add?.some((capability) => SYS_ADMIN.includes(capability)) ?? false;
-  const dropsAll = add === undefined && drop?.length === 1 && drop[0] === 'ALL';
+  const dropsAll = dropsByDefault && add === undefined && drop?.length === 1 && drop[0] === 'ALL';
   return {
     ...rest,
     ...(capabilities === undefined || dropsAll ? {} : { capabilities }),
@@ -145,7 +147,7 @@ const SECURITY = unlessEmpty((value) => {
       ? {}
       : { allowPrivilegeEscalation }),
   };
-});
+};
 
 const PROBE = fieldsOf({
   initialDelaySeconds: unlessZero,
@@ -171,17 +173,23 @@ export function pullsByDefault(image: unknown): string | undefined {
   return tag === 'latest' || (tag === null && digest === null) ? 'Always' : 'IfNotPresent';
 }
 
-const container = (isRendered: boolean): Normal => {
+/**
+ * How containers are described: by a user, by a user who has asked for the default capabilities of the runtime, or as
+ * rendered, where Berth has added all of its defaults.
+ */
+type Described = 'by user' | 'with default capabilities' | 'as rendered';
+
+const container = (described: Described): Normal => {
   const fields = fieldsOf({
     command: listOf(),
     args: listOf(),
     workingDir: unlessBlank,
-    env: listOf(variable(isRendered)),
+    env: listOf(variable(described === 'as rendered')),
     envFrom: listOf(ENV_FROM),
     resources: RESOURCES,
     volumeMounts: listOf(MOUNT),
     volumeDevices: listOf(),
-    securityContext: SECURITY,
+    securityContext: unlessEmpty((value) => securityForm(value, described === 'by user')),
     ports: listOf(PORT),
     livenessProbe: PROBE,
     readinessProbe: PROBE,
@@ -238,24 +246,32 @@ const VOLUME: Normal = (value) => {
     : { ...form, emptyDir: {} };
 };
 
+const podTemplateForm = (described: Described): Normal =>
+  fieldsOf({
+    labels: map,
+    annotations: map,
+    serviceAccountName: unlessBlank,
+    imagePullSecrets: listOf(),
+    volumes: listOf(VOLUME),
+    volumeMounts: listOf(MOUNT),
+    initContainers: listOf(container(described)),
+    sidecars: listOf(container(described)),
+  });
+const STANDARD_POD = podTemplateForm('by user');
+const POD_WITH_DEFAULT_CAPABILITIES = podTemplateForm('with default capabilities');
+
 /** `spec.podTemplate` of a custom resource in normal form. */
-export const normalPodTemplate = fieldsOf({
-  labels: map,
-  annotations: map,
-  serviceAccountName: unlessBlank,
-  imagePullSecrets: listOf(),
-  volumes: listOf(VOLUME),
-  volumeMounts: listOf(MOUNT),
-  initContainers: listOf(container(false)),
-  sidecars: listOf(container(false)),
-});
+export const normalPodTemplate: Normal = (value) =>
+  isObject(value) && value['securityProfile'] === 'baseline'
+    ? POD_WITH_DEFAULT_CAPABILITIES(value)
+    : STANDARD_POD(value);
 
 /** Requests and limits of a container in normal form. undefined: no requests and limits. */
 export const normalResources: Normal = RESOURCES;
 
 const POD_SPEC = fieldsOf({
-  containers: listOf(container(true)),
-  initContainers: listOf(container(true)),
+  containers: listOf(container('as rendered')),
+  initContainers: listOf(container('as rendered')),
   volumes: listOf(VOLUME),
   imagePullSecrets: listOf(),
   securityContext: unlessEmpty((value) => value ?? undefined),

@@ -2,28 +2,22 @@ import type { BodyIssue } from '../core/body-issue.ts';
 import { exceeds, secretBytes } from '../deployment/secret-size.ts';
 import type { Container } from '../kubernetes/container.ts';
 import { eachContainer } from '../kubernetes/pod-containers.ts';
-import { podSecurityViolations } from '../kubernetes/pod-security.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { canonicalHost } from '../net/url-host.ts';
+import { type PodSettings, podSettingsOf } from '../pod-settings/pod-settings.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
 import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
+import { podSecurityIssues, profileIssues } from './policy-security.ts';
 import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
 
 /** The policy checks of a body, as an ordered list of named checks. A violation is a 400 that names the field. */
 
 const SPEC = ['source_config', 'resource_spec'] as const;
 const inSpec = (...path: (string | number)[]) => [...SPEC, ...path];
-
-function podSecurity({ spec }: PodView, policy: Policy): Violation[] {
-  return podSecurityViolations(policy.pod_security, spec).map(({ path, message }) => ({
-    loc: inSpec(...path),
-    msg: message,
-  }));
-}
 
 function volumeKinds({ spec }: PodView, policy: Policy): Violation[] {
   return (spec.volumes ?? []).flatMap((volume, index) =>
@@ -155,7 +149,8 @@ interface PolicyRule<View> {
 
 /** Rules for pods. The rules also apply to custom resources that the API did not create. */
 const POD_RULES: readonly PolicyRule<PodView>[] = [
-  { name: 'policy_pod_security', check: podSecurity },
+  { name: 'policy_security_profile', check: profileIssues },
+  { name: 'policy_pod_security', check: podSecurityIssues },
   { name: 'policy_volume_kind', check: volumeKinds },
   { name: 'policy_service_account', check: serviceAccount },
   { name: 'policy_token_audience', check: missingAudiences, always: true },
@@ -186,8 +181,12 @@ export interface PodViolation extends Violation {
  * Policy violations of the pods of a spec, with paths below the body. Rules that depend on more than the spec (numbers of pods,
  * caps of the deployment_type, the URL of the server) are checked only by the API.
  */
-export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): PodViolation[] {
-  const view = { spec, appName, caps: largestCaps(policy) };
+export function podPolicyViolations(
+  { spec, settings }: { readonly spec: ResourceSpec; readonly settings: PodSettings },
+  appName: string,
+  policy: Policy,
+): PodViolation[] {
+  const view = { spec, settings, appName, caps: largestCaps(policy) };
   return [
     ...POD_RULES.flatMap(({ check, always = false }) =>
       check(view, policy).map((violation) => ({ ...violation, byPolicy: !always })),
@@ -220,7 +219,13 @@ export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[
   const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
   const caps = capsFor(policy, type);
   const effective = effectiveSpec(spec ?? {}, type, caps);
-  const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
+  const view: PolicyView = {
+    ...input,
+    spec: spec ?? {},
+    settings: podSettingsOf(input.sourceConfig),
+    effective,
+    caps,
+  };
   const found = POLICY_RULES.flatMap(({ name, check }) =>
     check(view, policy).map((violation) => ({ ...violation, type: name })),
   );

@@ -1,5 +1,6 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { Secret, SourceConfig } from '../deployment/deployment.ts';
+import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Caps } from './policy.ts';
@@ -37,6 +38,7 @@ export interface PolicyInput {
 /** Input of the rules for pods. */
 export interface PodView {
   readonly spec: ResourceSpec;
+  readonly settings: PodSettings;
   /** Base name of the deployment's own objects. */
   readonly appName: string;
   readonly caps: Caps;
@@ -45,6 +47,7 @@ export interface PodView {
 /** A PolicyInput with derived values that several checks need. */
 export interface PolicyView extends PolicyInput {
   readonly spec: ResourceSpec;
+  readonly settings: PodSettings;
   readonly effective: EffectiveResourceSpec;
   readonly caps: Caps;
 }

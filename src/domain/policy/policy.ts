@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from '../core/tenant-counts.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from '../deployment/source.ts';
 import { POD_SECURITY_LEVELS } from '../kubernetes/pod-security.ts';
+import { SECURITY_PROFILES } from '../pod-settings/security-profile.ts';
 import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-spec.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
@@ -49,6 +50,10 @@ const policyShape = {
   pod_security: z
     .enum(POD_SECURITY_LEVELS)
     .describe('Pod Security level that securityContext and volumes must meet.'),
+  security_profiles: z
+    .array(z.enum(SECURITY_PROFILES))
+    .max(SECURITY_PROFILES.length)
+    .describe('Profiles that security_profile may have. baseline is never allowed in cloud.'),
   volumes: z.strictObject({
     nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
     csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
@@ -123,6 +128,7 @@ export type Policy = z.infer<typeof policySchema>;
 export const policyFileSchema = z
   .strictObject({
     pod_security: policyShape.pod_security.optional(),
+    security_profiles: policyShape.security_profiles.optional(),
     volumes: policyShape.volumes.partial().optional(),
     resources: policyShape.resources.partial().optional(),
     service_accounts: policyShape.service_accounts.partial().optional(),
@@ -145,6 +151,7 @@ const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
 
 const SELF_HOSTED: Policy = {
   pod_security: 'baseline',
+  security_profiles: ['baseline', 'restricted'],
   volumes: { nfs: true, csi: true },
   resources: { allowed_extended: ['*'], default_limits: false },
   service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
@@ -174,6 +181,7 @@ const SELF_HOSTED: Policy = {
 
 const CLOUD: Policy = {
   pod_security: 'restricted',
+  security_profiles: ['restricted'],
   volumes: { nfs: false, csi: false },
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
@@ -227,6 +235,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
   const base = DEFAULT_POLICIES[hosting];
   return {
     pod_security: file.pod_security ?? base.pod_security,
+    security_profiles: file.security_profiles ?? base.security_profiles,
     volumes: { ...base.volumes, ...file.volumes },
     resources: { ...base.resources, ...file.resources },
     service_accounts: { ...base.service_accounts, ...file.service_accounts },

@@ -21,7 +21,7 @@ import { appEnv, requestedEnv } from './app-env.ts';
 import { servingFields } from './app-probes.ts';
 import { containerResources, withEphemeralStorage } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
-import { containerSecurity, podSecurityContext } from './security.ts';
+import { containerSecurity, podSecurityContext, type SecurityLevel, securityLevel } from './security.ts';
 
 /**
  * Termination grace periods in seconds, in which api completes its requests, and the other components complete a task.
@@ -54,17 +54,26 @@ function appContainer(
     ...(component === 'api' ? servingFields(config) : {}),
     ...containerResources(withEphemeralStorage(resources, config, spec.podTemplate.volumes)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
-    securityContext: containerSecurity(config.podSecurity),
+    securityContext: containerSecurity(levelOf(resource, config)),
   };
 }
 
+function levelOf({ spec }: ManagedDeployment, { podSecurity }: RenderConfig): SecurityLevel {
+  return securityLevel(podSecurity, spec.podTemplate.securityProfile);
+}
+
 /** An init container or sidecar, completed with its security context, pull policy and requested variables. */
-function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
+function userContainer(
+  container: Container,
+  env: readonly V1EnvVar[],
+  level: SecurityLevel,
+  config: RenderConfig,
+): V1Container {
   return {
     ...container,
     imagePullPolicy: givenPullPolicy(container.image, config, container.imagePullPolicy),
     ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
-    securityContext: containerSecurity(config.podSecurity, container.securityContext),
+    securityContext: containerSecurity(level, container.securityContext),
   };
 }
 
@@ -98,19 +107,20 @@ function podSpec(
   const initContainers = startOrder(sidecars, podTemplate.initContainers ?? []);
   const besides = ordinary(sidecars);
   const env = appEnv(resource, component, config);
+  const level = levelOf(resource, config);
   return {
     serviceAccountName: serviceAccountName(resource),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...some('imagePullSecrets', podTemplate.imagePullSecrets),
-    securityContext: podSecurityContext(config.podSecurity),
+    securityContext: podSecurityContext(level),
     ...some(
       'initContainers',
-      initContainers.map((container) => userContainer(container, env, config)),
+      initContainers.map((container) => userContainer(container, env, level, config)),
     ),
     containers: [
       appContainer(resource, component, image, config),
-      ...besides.map((container) => userContainer(container, env, config)),
+      ...besides.map((container) => userContainer(container, env, level, config)),
     ],
     ...some('volumes', podTemplate.volumes?.map(withSource)),
     terminationGracePeriodSeconds: GRACE_SECONDS[component],

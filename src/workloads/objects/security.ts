@@ -1,11 +1,21 @@
 import type { V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { SecurityProfile } from '../../domain/pod-settings/security-profile.ts';
 
 /** Pod Security level of app containers, including init containers and sidecars. */
 export type PodSecurity = RenderConfig['podSecurity'];
 
+/** The level of a deployment's pods. `runtime-default`: containers keep the default capabilities of the runtime. */
+export type SecurityLevel = PodSecurity | 'runtime-default';
+
+/** The level that the profile of a deployment results in. A profile never lowers the level `restricted` of the platform. */
+export function securityLevel(platform: PodSecurity, profile: SecurityProfile | undefined): SecurityLevel {
+  if (platform === 'restricted' || profile === 'restricted') return 'restricted';
+  return profile === 'baseline' ? 'runtime-default' : platform;
+}
+
 /** Security context of every pod: the seccomp profile of the runtime, for containers without their own. */
-export function podSecurityContext(level: PodSecurity): V1PodSecurityContext {
+export function podSecurityContext(level: SecurityLevel): V1PodSecurityContext {
   return {
     seccompProfile: { type: 'RuntimeDefault' },
     ...(level === 'restricted' ? { runAsNonRoot: true } : {}),
@@ -31,10 +41,10 @@ function needsEscalation(context: V1SecurityContext): boolean {
 /**
  * The security context of a container with defaults for absent fields. The defaults are no privilege escalation, and no
  * capabilities unless the context sets capabilities or is privileged. At the level `restricted`, ALL is dropped even if
- * capabilities are added, and the container runs as non-root.
+ * capabilities are added, and the container runs as non-root. At the level `runtime-default`, no capability is dropped.
  */
 export function containerSecurity(
-  level: PodSecurity,
+  level: SecurityLevel,
   given: V1SecurityContext | undefined = {},
 ): V1SecurityContext {
   const context: V1SecurityContext = { ...given };
@@ -42,7 +52,7 @@ export function containerSecurity(
   if (level === 'restricted') {
     context.capabilities = { ...context.capabilities, drop: context.capabilities?.drop ?? ['ALL'] };
     context.runAsNonRoot ??= true;
-  } else if (context.privileged !== true) {
+  } else if (context.privileged !== true && level !== 'runtime-default') {
     context.capabilities ??= { drop: ['ALL'] };
   }
   return context;

@@ -63,6 +63,9 @@ test('docs/policy.md has the other defaults that are in force', () => {
   const gib = (mb: number) => (mb >= 1024 * 1024 ? `${mb / 1024 / 1024} TiB` : `${mb / 1024} GiB`);
   const both = (value: (policy: typeof cloud) => string) => [value(self_hosted), value(cloud)];
   expect(cells('pod_security')).toEqual(both(({ pod_security }) => `\`${pod_security}\``));
+  const profiles = (policy: typeof cloud) => policy.security_profiles.map((name) => `\`${name}\``).join(', ');
+  expect(cells('security_profiles')?.[0]).toBe(profiles(self_hosted));
+  expect(cells('security_profiles')?.[1]).toMatch(new RegExp(`^${profiles(cloud)}\\.`));
   expect(cells('volumes.nfs')).toEqual(both(({ volumes }) => `\`${volumes.nfs && volumes.csi}\``));
   expect(cells('caps.cpu')).toEqual(both(({ caps }) => `${caps.cpu}, ${gib(caps.memory_mb)}`));
   expect(cells('caps.env_count')).toEqual(

@@ -1,6 +1,7 @@
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
+import { POD_SETTING_CASES } from './pod-settings-cases.ts';
 import { CLOUD, minimalRequest, type RequestBody, SELF_HOSTED } from './render-request.ts';
 
 /** The inputs of the golden tests: whole applications, of which test/golden/<case>/ holds every object. */
@@ -247,4 +248,5 @@ export const FIELD_CASES: readonly { field: string; request: RequestBody }[] = [
     const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
     return { field: `volumes.${kind}`, request: withSpec({ volumes: [volume] }) };
   }),
+  ...POD_SETTING_CASES,
 ];

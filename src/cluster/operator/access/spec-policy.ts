@@ -10,6 +10,7 @@ import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
+import { podSettingsOfResource } from './pod-settings-of-resource.ts';
 
 /**
  * Checks the pods of every custom resource against the rules that the API applies to a resource_spec.
@@ -26,8 +27,8 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/** Names of the custom resource's fields in a resource_spec. */
-const FIELDS: Readonly<Record<keyof PodTemplate, keyof ResourceSpec>> = {
+/** Names of the custom resource's fields in a resource_spec. The other fields are pod settings. */
+const FIELDS: Readonly<Record<Exclude<keyof PodTemplate, 'securityProfile'>, keyof ResourceSpec>> = {
   labels: 'labels',
   annotations: 'annotations',
   serviceAccountName: 'service_account_name',
@@ -106,13 +107,14 @@ function environment({ spec, metadata }: ObservedResource): Forbidden[] {
   return [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
 }
 
-function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
-  const parsed = resourceSpecSchema.safeParse(asResourceSpec(podTemplate, name));
+function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
+  const parsed = resourceSpecSchema.safeParse(asResourceSpec(spec.podTemplate, name));
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => at(path, message));
+  const pod = { spec: parsed.data, settings: podSettingsOfResource(spec) };
   const broken = specRuleIssues({ spec: parsed.data, deploymentType: null, customDatabase: true });
   return [
-    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg, byPolicy }) => ({
-      ...at(loc.slice(BELOW_BODY.length), msg),
+    ...podPolicyViolations(pod, name, policy).map(({ loc, msg, byPolicy }) => ({
+      ...inResource(loc, msg),
       ...(byPolicy ? { byPolicy } : {}),
     })),
     ...broken.map(({ loc, msg }) => at(loc, msg)),
@@ -167,19 +169,22 @@ function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec
   return [{ name: serviceAccountName, kind: 'serviceAccount', resourcePath, ofPodTemplate: true }];
 }
 
-/** Policy violations have the location in a request body. */
-const BELOW_BODY = ['source_config', 'resource_spec'];
+/** The place of a violation whose location is that in a request body. */
+function inResource([, field, ...path]: readonly PropertyKey[], message: string): Forbidden {
+  if (field === 'resource_spec') return at(path, message);
+  return { resourcePath: 'spec.podTemplate.securityProfile', message, ofPodTemplate: true };
+}
 
 /**
  * The pod template as a resource_spec, without the platform's own pull Secret, which is not a field of a resource_spec.
  */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
-  const { imagePullSecrets } = podTemplate;
+  const { imagePullSecrets, securityProfile: _, ...others } = podTemplate;
   const asked = imagePullSecrets?.filter((secret) => secret.name !== own);
   return Object.fromEntries(
-    Object.entries({ ...podTemplate, imagePullSecrets: asked }).map(([field, value]) => [
-      FIELDS[field as keyof PodTemplate],
+    Object.entries({ ...others, imagePullSecrets: asked }).map(([field, value]) => [
+      FIELDS[field as keyof typeof FIELDS],
       value,
     ]),
   );

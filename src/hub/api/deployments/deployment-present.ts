@@ -1,4 +1,5 @@
 import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
+import { podSettingsOf } from '../../../domain/pod-settings/pod-settings.ts';
 import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
@@ -39,6 +40,7 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
     listener_config: listener === null ? null : { cluster_namespace: listener.cluster_namespace },
     install_command: config.install_command,
     build_command: config.build_command,
+    ...podSettingsOf(config),
   };
 }
 

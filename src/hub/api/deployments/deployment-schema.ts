@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
+import { shownPodSettingsShape } from '../../../domain/pod-settings/pod-settings.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import {
   RESOURCE_SPEC_FIELDS,
@@ -43,10 +44,12 @@ export const shownSourceConfigSchema = z
       .describe("Location of the deployment in the listener's cluster."),
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
+    ...shownPodSettingsShape,
   })
   .meta({
     id: 'SourceConfig',
-    description: 'source_config as it was sent. Fields that were not set are null.',
+    description:
+      'source_config as it was sent. Fields that were not set are null or, if they are not required, absent.',
   });
 
 export const shownRevisionConfigSchema = z

@@ -1,6 +1,7 @@
 /** The OpenAPI document: valid, complete, described. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { POD_SETTINGS } from '../../../../src/domain/pod-settings/pod-settings.ts';
 import { withoutUnused } from '../../../../src/hub/api/openapi/openapi-components.ts';
 import {
   type JsonSchema,
@@ -222,7 +223,10 @@ describe('the fields of the contract', () => {
     ]);
     expect(body?.['additionalProperties']).toBe(false);
     const config = document.components.schemas['SourceConfigInput'];
-    expect(Object.keys(config?.properties ?? {})).toEqual([
+    const extensions: string[] = POD_SETTINGS;
+    const fields = Object.keys(config?.properties ?? {});
+    expect(fields.filter((field) => extensions.includes(field))).toEqual(extensions);
+    expect(fields.filter((field) => !extensions.includes(field))).toEqual([
       'integration_id',
       'repo_url',
       'deployment_type',

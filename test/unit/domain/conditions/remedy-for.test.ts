@@ -134,7 +134,16 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
     /Pod Security level/,
   ],
   ['AdmissionRefused', 'Internal error occurred: failed calling webhook "a": Post', /webhook/],
-  ['ContainerConfigInvalid', 'container has runAsNonRoot and image will run as root', /numeric USER/],
+  [
+    'ContainerConfigInvalid',
+    'container has runAsNonRoot and image will run as root',
+    /numeric USER.*security_profile/,
+  ],
+  [
+    'CrashLoop',
+    'pod x, container app: CrashLoopBackOff: exit code 1: bind() to 0.0.0.0:80 failed (13: Permission denied)',
+    /security_profile to baseline/,
+  ],
   ['ContainerConfigInvalid', 'secret "x" not found', /Create the Secret/],
   ['CrashLoop', 'CrashLoopBackOff: exit code 137 (OOMKilled)', /more memory.*memory_limit_mb/],
   ['CrashLoop', 'api: Pod x: container app (app): exit 127', /does not exist in the image/],

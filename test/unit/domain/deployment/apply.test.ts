@@ -15,6 +15,7 @@ import {
 import { applyPatch, type PatchTarget } from '../../../../src/domain/deployment/patch.ts';
 import type { Source } from '../../../../src/domain/deployment/source.ts';
 import { RESOURCE_SPEC_FIELDS } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
@@ -50,10 +51,11 @@ const bodies: fc.Arbitrary<ApplyBody> = fc
     command: fc.constantFrom(undefined, null, 'make'),
     image: fc.constantFrom('shop/web:1', 'shop/web:2'),
     secrets: fc.constantFrom<ApplyBody['secrets']>(undefined, null, [], [{ name: 'A', value: '1' }]),
+    settings: sentPodSettings(),
   })
-  .map(({ spec, url, command, image, secrets }) =>
+  .map(({ spec, url, command, image, secrets, settings }) =>
     body({
-      source_config: { resource_spec: spec, custom_url: url, install_command: command },
+      source_config: { resource_spec: spec, custom_url: url, install_command: command, ...settings },
       source_revision_config: { image_uri: image },
       secrets,
     }),

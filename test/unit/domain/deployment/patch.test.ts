@@ -14,6 +14,7 @@ import {
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
@@ -84,8 +85,9 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     ref: maybe(fc.constantFrom('main', 'next')),
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
+    settings: podSettings(),
   })
-  .map(({ source, spec, url, type, command, image, ref, sha, secrets }) =>
+  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings }) =>
     target({
       source,
       secrets,
@@ -95,6 +97,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
         custom_url: url,
         deployment_type: type,
         install_command: command,
+        ...settings,
       } as SourceConfig,
       sourceRevisionConfig: {
         repo_ref: ref,
@@ -109,15 +112,20 @@ const partial = { requiredKeys: [] };
 const patches: fc.Arbitrary<PatchBody> = fc.record(
   {
     source_config: maybe(
-      fc.record(
-        {
-          resource_spec: maybe(sentSpecs),
-          custom_url: maybe(urls),
-          build_on_push: maybe(fc.boolean()),
-          install_command: maybe(fc.constantFrom('make', 'npm ci')),
-        },
-        partial,
-      ),
+      fc
+        .tuple(
+          fc.record(
+            {
+              resource_spec: maybe(sentSpecs),
+              custom_url: maybe(urls),
+              build_on_push: maybe(fc.boolean()),
+              install_command: maybe(fc.constantFrom('make', 'npm ci')),
+            },
+            partial,
+          ),
+          sentPodSettings(),
+        )
+        .map(([config, settings]) => ({ ...config, ...settings })),
     ),
     source_revision_config: maybe(
       fc.record(

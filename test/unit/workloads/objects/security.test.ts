@@ -1,7 +1,13 @@
 import type { V1SecurityContext } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { containerSecurity } from '../../../../src/workloads/objects/security.ts';
+import type { SecurityProfile } from '../../../../src/domain/pod-settings/security-profile.ts';
+import {
+  containerSecurity,
+  type PodSecurity,
+  type SecurityLevel,
+  securityLevel,
+} from '../../../../src/workloads/objects/security.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { CLOUD, minimalRequest, render } from '../render-request.ts';
 
@@ -17,6 +23,29 @@ function isRestricted(context: V1SecurityContext | undefined): boolean {
 }
 
 describe('containerSecurity', () => {
+  test.each<[string, V1SecurityContext | undefined, V1SecurityContext]>([
+    ['no security context', undefined, { allowPrivilegeEscalation: false }],
+    [
+      'given capabilities',
+      { capabilities: { drop: ['ALL'] } },
+      { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    ],
+  ])('drops no capability at the level runtime-default with %s', (_, given, wanted) => {
+    expect(containerSecurity('runtime-default', given)).toEqual(wanted);
+  });
+
+  test.each<[PodSecurity, SecurityProfile | undefined, SecurityLevel]>([
+    ['baseline', undefined, 'baseline'],
+    ['baseline', 'baseline', 'runtime-default'],
+    ['baseline', 'restricted', 'restricted'],
+    ['privileged', undefined, 'privileged'],
+    ['privileged', 'restricted', 'restricted'],
+    ['restricted', undefined, 'restricted'],
+    ['restricted', 'baseline', 'restricted'],
+  ])('on a platform with %s, the profile %s results in %s', (platform, profile, level) => {
+    expect(securityLevel(platform, profile)).toBe(level);
+  });
+
   test.each<[string, V1SecurityContext | undefined, V1SecurityContext]>([
     ['no security context', undefined, { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }],
     [

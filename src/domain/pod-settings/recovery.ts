@@ -1,0 +1,14 @@
+import type { FieldRecovery } from '../deployment/field-recovery.ts';
+
+const BEFORE = 'PATCH the previous value, or null.';
+
+/** The pod settings that a cluster can reject or never complete, with the recovery. */
+export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
+  {
+    fields: ['source_config.security_profile'],
+    refused:
+      'The namespace enforces a stricter Pod Security level, or the image cannot run without root or without its capabilities.',
+    reasons: ['AdmissionRefused', 'ContainerConfigInvalid', 'CrashLoop'],
+    back: BEFORE,
+  },
+];

@@ -1,0 +1,131 @@
+/** The optional pod settings of source_config: sent, stored, merged, previewed and shown only if they are set. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { POD_SETTINGS, type PodSettings } from '../../../../src/domain/pod-settings/pod-settings.ts';
+import { fullPodSettings } from '../../../arbitraries/pod-settings.ts';
+import {
+  type ApiFixture,
+  type Client,
+  create,
+  createBody,
+  type Deployment,
+  type Issue,
+  startApi,
+  uniqueName,
+} from '../../harness/api.ts';
+
+interface DryRun extends Deployment {
+  changes: { field: string; before: unknown; after: unknown }[];
+  new_revision: boolean;
+  pods_roll: boolean;
+  effects: string[];
+}
+
+let api: ApiFixture;
+let client: Client;
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.tenant();
+});
+afterAll(() => api.stop());
+
+const read = async (id: string) => (await client.call<Deployment>('GET', `/v2/deployments/${id}`)).body;
+const patch = (id: string, source_config: object, query = '') =>
+  client.call<DryRun>('PATCH', `/v2/deployments/${id}${query}`, { source_config });
+/** The settings that a response contains. */
+const settingsOf = ({ source_config }: Deployment) =>
+  Object.fromEntries(
+    Object.entries(source_config).filter(([field]) => (POD_SETTINGS as string[]).includes(field)),
+  );
+
+describe.each(POD_SETTINGS)('source_config.%s', (field) => {
+  const sent: PodSettings = { [field]: fullPodSettings[field] };
+
+  test('is absent from responses when it is absent or null', async () => {
+    const made = await create(client, { source_config: { [field]: null } });
+    expect(settingsOf(made)).toEqual({});
+    expect(settingsOf(await read(made.id))).toEqual({});
+    expect((await patch(made.id, { [field]: null })).body.generation).toBe(made.generation);
+  });
+
+  test('round-trips in POST and PATCH, and is cleared by null', async () => {
+    const made = await create(client, { source_config: sent });
+    expect(settingsOf(await read(made.id))).toEqual(sent);
+    const other = await create(client);
+    const changed = await patch(other.id, sent);
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+    expect(settingsOf(changed.body)).toEqual(sent);
+    // The same again, a response that is sent back, and another field change nothing of it.
+    expect((await patch(other.id, sent)).body.generation).toBe(changed.body.generation);
+    const { source_config } = await read(other.id);
+    expect((await patch(other.id, source_config)).body.generation).toBe(changed.body.generation);
+    expect(settingsOf((await patch(other.id, { resource_spec: { cpu: 1 } })).body)).toEqual(sent);
+    const cleared = await patch(other.id, { [field]: null });
+    expect(settingsOf(cleared.body)).toEqual({});
+  });
+
+  test('is cleared by a PUT that does not contain it', async () => {
+    const name = uniqueName();
+    const { name: _, ...body } = createBody({ source_config: sent }) as { name: string };
+    const put = (more: object) =>
+      client.call<Deployment>('PUT', `/v2/deployments/by-name/${name}`, { ...body, ...more });
+    const first = await put({});
+    expect(first.status, JSON.stringify(first.body)).toBe(201);
+    expect(settingsOf(first.body)).toEqual(sent);
+    expect((await put({})).body.generation).toBe(first.body.generation);
+    expect(settingsOf((await put({ source_config: {} })).body)).toEqual({});
+  });
+
+  test('creates no revision, and the dry run lists the change and that pods roll', async () => {
+    const made = await create(client, { source_config: {} });
+    const dry = await patch(made.id, sent, '?dry_run=true');
+    expect(dry.status, JSON.stringify(dry.body)).toBe(200);
+    expect(dry.body).toMatchObject({ new_revision: false, pods_roll: true });
+    expect(dry.body.changes.length).toBeGreaterThan(0);
+    for (const change of dry.body.changes) {
+      expect(change.field).toMatch(new RegExp(`^source_config\\.${field}(?:\\.|$)`));
+      expect(change.before).toBeNull();
+    }
+    expect((await read(made.id)).generation).toBe(made.generation);
+    const changed = await patch(made.id, sent);
+    expect(changed.body.latest_revision_id).toBe(made.latest_revision_id);
+  });
+});
+
+test.each<[string, object, string]>([
+  ['security_profile', { security_profile: 'privileged' }, 'security_profile'],
+])('a request with an invalid %s gets a 422 that names the field', async (_what, source_config, path) => {
+  const answer = await client.call<{ detail: Issue[] }>(
+    'POST',
+    '/v2/deployments',
+    createBody({ source_config }),
+  );
+  expect(answer.status, JSON.stringify(answer.body)).toBe(422);
+  expect(answer.body.detail.map(({ loc }) => loc.slice(1).join('.'))).toEqual([`source_config.${path}`]);
+});
+
+describe('in cloud mode', () => {
+  let cloud: ApiFixture;
+  let tenant: Client;
+  beforeAll(async () => {
+    cloud = await startApi({ hosting: 'cloud' });
+    tenant = await cloud.tenant();
+  });
+  afterAll(() => cloud.stop());
+
+  test.each<[string, object, string]>([
+    ['the profile baseline', { security_profile: 'baseline' }, 'security_profile'],
+  ])('%s gets a 400 that names the field', async (_what, source_config, path) => {
+    const body = createBody({ source: 'internal_image', source_config });
+    const answer = await tenant.call<{ detail: Issue[] }>('POST', '/v2/deployments', body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(400);
+    expect(answer.body.detail.map(({ loc }) => loc.slice(1).join('.'))).toEqual([`source_config.${path}`]);
+  });
+
+  test('the profile restricted is accepted', async () => {
+    const made = await create(tenant, {
+      source: 'internal_image',
+      source_config: { security_profile: 'restricted' },
+    });
+    expect(made.source_config).toMatchObject({ security_profile: 'restricted' });
+  });
+});

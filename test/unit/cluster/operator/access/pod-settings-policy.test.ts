@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { forbiddenParts } from '../../../../../src/cluster/operator/access/spec-policy.ts';
+import type { ObservedResource } from '../../../../../src/cluster/operator/observed.ts';
+import { managedDeploymentSpecSchema } from '../../../../../src/contract/resource/managed-deployment.ts';
+import { type PolicyFile, resolvePolicy } from '../../../../../src/domain/policy/policy.ts';
+import { NAMESPACE, World } from '../fixtures.ts';
+
+const PLAIN = { revision: { image: 'web:1' } };
+const API = `Deployment/${NAMESPACE}/web-api`;
+
+/** Paths that the operator rejects in a resource that was applied by hand. */
+function parts(more: object, hosting: 'cloud' | 'self_hosted' = 'self_hosted', file: PolicyFile = {}) {
+  const spec = managedDeploymentSpecSchema.parse({ ...PLAIN, ...more });
+  const resource = { metadata: { name: 'web', namespace: NAMESPACE }, spec } as ObservedResource;
+  return forbiddenParts(resource, resolvePolicy(hosting, file)).map(({ resourcePath }) => resourcePath);
+}
+
+describe('a custom resource with a security profile', () => {
+  const baseline = { podTemplate: { securityProfile: 'baseline' } };
+
+  test('is rejected when the policy does not allow the profile', () => {
+    expect(parts(baseline)).toEqual([]);
+    expect(parts(baseline, 'cloud')).toEqual(['spec.podTemplate.securityProfile']);
+    expect(parts({ podTemplate: { securityProfile: 'restricted' } }, 'cloud')).toEqual([]);
+  });
+
+  test('keeps running when the policy is narrowed, and cannot add the profile afterwards', async () => {
+    const running = new World({ ...PLAIN, ...baseline });
+    await running.converge();
+    expect(running.condition('Ready')).toBe('True Converged');
+    const narrow = (world: World) => {
+      world.policy = resolvePolicy('self_hosted', { security_profiles: [] });
+      world.restart();
+    };
+    narrow(running);
+    await running.converge();
+    expect(running.condition('Ready')).toBe('True Converged');
+    const other = new World(PLAIN);
+    await other.converge();
+    narrow(other);
+    other.change({ ...PLAIN, ...baseline });
+    await other.converge();
+    expect(other.condition('Ready')).toBe('False Refused');
+    expect(JSON.stringify(other.cluster.get(API))).toContain('"drop":["ALL"]');
+  });
+
+  test('gets new pods when the profile changes, and the same ones as before when it is removed', async () => {
+    const world = new World(PLAIN);
+    await world.converge();
+    const template = () => JSON.stringify(world.cluster.get(API)?.['spec']);
+    const before = template();
+    world.change({ ...PLAIN, ...baseline });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(template()).not.toContain('"drop":["ALL"]');
+    world.change(PLAIN);
+    await world.converge();
+    expect(template()).toBe(before);
+  });
+});

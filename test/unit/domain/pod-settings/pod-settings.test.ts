@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
+import {
+  sourceConfigBodySchema,
+  toSourceConfig,
+} from '../../../../src/domain/deployment/deployment-bodies.ts';
+import {
+  mergePodSettings,
+  POD_SETTINGS,
+  podSettingsOf,
+  withoutPodSettings,
+} from '../../../../src/domain/pod-settings/pod-settings.ts';
+import { fullPodSettings, podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
+
+describe('pod settings', () => {
+  test('are absent from what is stored when they are absent or null', () => {
+    const stored = toSourceConfig({});
+    expect(Object.keys(stored).filter((field) => (POD_SETTINGS as string[]).includes(field))).toEqual([]);
+    const nulls = Object.fromEntries(POD_SETTINGS.map((field) => [field, null]));
+    expect(toSourceConfig(sourceConfigBodySchema.parse(nulls))).toEqual(stored);
+  });
+
+  test('are all accepted by the schema and stored as they were sent', () => {
+    expect(Object.keys(fullPodSettings)).toEqual(POD_SETTINGS);
+    const parsed = sourceConfigBodySchema.parse(fullPodSettings);
+    expect(podSettingsOf(toSourceConfig(parsed))).toEqual(fullPodSettings);
+    fc.assert(
+      fc.property(podSettings(), (settings) => {
+        expect(podSettingsOf(sourceConfigBodySchema.parse(settings))).toEqual(podSettingsOf(settings));
+      }),
+    );
+  });
+
+  test('keep their values when a PATCH does not contain them, and are removed when it contains null', () => {
+    fc.assert(
+      fc.property(podSettings(), sentPodSettings(), (stored, sent) => {
+        const merged = mergePodSettings(stored, sent);
+        for (const field of POD_SETTINGS) {
+          if (sent[field] === null) expect(merged).not.toHaveProperty(field);
+          if (sent[field] === undefined) expect(merged[field]).toEqual(stored[field]);
+        }
+        // A response that is sent back changes nothing.
+        expect(mergePodSettings(merged, merged)).toEqual(merged);
+      }),
+    );
+  });
+
+  test('are separated from the other fields', () => {
+    const config = { ...toSourceConfig({ install_command: 'make' }), ...fullPodSettings } as SourceConfig;
+    expect(withoutPodSettings(config)).toEqual(toSourceConfig({ install_command: 'make' }));
+  });
+});

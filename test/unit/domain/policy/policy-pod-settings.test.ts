@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { parsePolicy } from '../../../../src/app/policy-file.ts';
+import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
+import { HOSTING_MODES, type HostingMode } from '../../../../src/domain/deployment/source.ts';
+import type { PodSettings } from '../../../../src/domain/pod-settings/pod-settings.ts';
+import { type PolicyFile, resolvePolicy } from '../../../../src/domain/policy/policy.ts';
+import { podPolicyViolations, policyViolations } from '../../../../src/domain/policy/policy-rules.ts';
+import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
+
+/** The paths below source_config that the policy rejects. The rules for pods reject the same ones. */
+function refused(
+  hosting: HostingMode,
+  settings: PodSettings,
+  { spec = {}, file = {} }: { spec?: ResourceSpec; file?: PolicyFile } = {},
+): string[] {
+  const policy = resolvePolicy(hosting, file);
+  const sourceConfig = {
+    deployment_type: null,
+    custom_url: null,
+    resource_spec: spec,
+    ...settings,
+  } as SourceConfig;
+  const input = { sourceConfig, secrets: [], appName: 'shop-0a1b2c3d', ownHost: null, serverUrl: null };
+  const paths = policyViolations(input, policy).map(({ loc }) => loc.slice(1).join('.'));
+  const ofPods = podPolicyViolations({ spec, settings }, 'shop-0a1b2c3d', policy);
+  expect(ofPods.map(({ loc }) => loc.slice(1).join('.'))).toEqual(paths);
+  return paths;
+}
+
+describe('security_profile', () => {
+  test('can be restricted in both hosting modes, and baseline only in self_hosted', () => {
+    for (const hosting of HOSTING_MODES)
+      expect(refused(hosting, { security_profile: 'restricted' })).toEqual([]);
+    expect(refused('self_hosted', { security_profile: 'baseline' })).toEqual([]);
+    expect(refused('cloud', { security_profile: 'baseline' })).toEqual(['security_profile']);
+  });
+
+  test('is rejected when the policy does not list the profile, or requires the level restricted', () => {
+    const baseline: PodSettings = { security_profile: 'baseline' };
+    const only: PolicyFile = { security_profiles: ['baseline'] };
+    expect(refused('self_hosted', { security_profile: 'restricted' }, { file: only })).toEqual([
+      'security_profile',
+    ]);
+    expect(refused('self_hosted', baseline, { file: { pod_security: 'restricted' } })).toEqual([
+      'security_profile',
+    ]);
+    expect(refused('self_hosted', baseline, { file: { pod_security: 'privileged' } })).toEqual([]);
+  });
+
+  test('restricted rejects containers and volumes below this level', () => {
+    const spec: ResourceSpec = {
+      sidecars: [{ name: 'a', image: 'a:1', securityContext: { runAsUser: 0 } }],
+      volumes: [{ name: 'v', nfs: { server: 'a', path: '/' } }],
+    };
+    expect(refused('self_hosted', {}, { spec })).toEqual([]);
+    expect(refused('self_hosted', { security_profile: 'restricted' }, { spec })).toEqual([
+      'resource_spec.sidecars.0.securityContext.runAsUser',
+      'resource_spec.volumes.0.nfs',
+    ]);
+  });
+
+  test('baseline cannot be added by the policy file of a cloud installation', () => {
+    const file = 'security_profiles: [baseline]\npod_security: baseline';
+    expect(parsePolicy({ hosting: 'self_hosted' }, file, 'policy').security_profiles).toEqual(['baseline']);
+    expect(() => parsePolicy({ hosting: 'cloud' }, file, 'policy')).toThrow(/security_profiles.*cloud mode/);
+  });
+});
