@@ -3,6 +3,7 @@ import { pullSecretName } from '../contract/resource/names.ts';
 import { contentHash, fullHash } from '../domain/core/hash.ts';
 import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
 import { COMPONENTS } from '../domain/resource-spec/components.ts';
+import { settingsOfComponents } from './component-settings.ts';
 import { deploymentId } from './labels.ts';
 
 /** Normalization of the parts that can be spelled in several ways. */
@@ -36,6 +37,7 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
         spelling.resources(components[component]?.resources) ?? null,
       ]),
     ),
+    ...settingsOfComponents(resource),
     database: { external: database.external, poolSize: database.poolSize },
     cache: { external: cache.external },
     podTemplate: spelling.podTemplate(spec.podTemplate),
@@ -78,11 +80,12 @@ function dataServiceInputs(
 }
 
 /** Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image and secrets. */
-export function requestedPodsHash({ spec, metadata }: ManagedDeployment): string {
+export function requestedPodsHash(resource: ManagedDeployment): string {
+  const { spec, metadata } = resource;
   const { imagePullSecrets = [], ...others } = spec.podTemplate;
   // The pull Secret of the platform is omitted, because it depends on the image.
   const requested = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
-  return fullHash({ ...others, imagePullSecrets: requested });
+  return fullHash({ ...others, ...settingsOfComponents(resource), imagePullSecrets: requested });
 }
 
 /** Hash of the inputs. Resources with equal hashes have equal pod templates (with the same version and configuration). */

@@ -1,6 +1,7 @@
 import type { Deployment, Revision } from '../../domain/deployment/deployment.ts';
 import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
 import { isOfRepository } from '../../domain/net/image-reference.ts';
+import type { PodSettings } from '../../domain/pod-settings/pod-settings.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import {
   effectiveSpec,
@@ -15,6 +16,7 @@ import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
 import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/managed-deployment.ts';
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
+import { componentSettings } from './pod-settings.ts';
 
 /** The parts of the hub's record that the custom resource contains, without secret values. */
 export interface ResourceInput {
@@ -78,7 +80,11 @@ function resources(cpu: Size, memory: Size): Resources {
   return { requests: list(cpu.request, memory.request), limits: list(cpu.limit, memory.limit) };
 }
 
-function component(effective: EffectiveResourceSpec, name: Component): Components['api'] {
+function component(
+  effective: EffectiveResourceSpec,
+  name: Component,
+  settings: PodSettings,
+): Components['api'] {
   const fields = COMPONENT_FIELDS[name];
   return {
     scale: scaleOfComponent(effective, name),
@@ -86,14 +92,15 @@ function component(effective: EffectiveResourceSpec, name: Component): Component
       { request: effective[fields.cpu], limit: effective[fields.cpuLimit] },
       { request: effective[fields.memory], limit: effective[fields.memoryLimit] },
     ),
+    ...componentSettings(settings, name),
   };
 }
 
-function components(effective: EffectiveResourceSpec): Components {
+function components(effective: EffectiveResourceSpec, settings: PodSettings): Components {
   const others = COMPONENTS.filter((name) => name !== 'api' && hasComponent(effective, name));
   return {
-    api: component(effective, 'api'),
-    ...Object.fromEntries(others.map((name) => [name, component(effective, name)])),
+    api: component(effective, 'api', settings),
+    ...Object.fromEntries(others.map((name) => [name, component(effective, name, settings)])),
   };
 }
 
@@ -271,7 +278,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       revision: revisionSpec(input),
       ...(build === null ? {} : { build }),
       ...failedSpec(input),
-      components: components(effective),
+      components: components(effective, deployment.sourceConfig),
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),
       podTemplate: podTemplateSpec(effective, input),

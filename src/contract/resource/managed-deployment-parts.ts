@@ -8,6 +8,7 @@ import { routeUrlSchema } from '../../domain/net/https-url.ts';
 import { SECURITY_PROFILES } from '../../domain/pod-settings/security-profile.ts';
 import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+import { componentSettingsShape } from './component-settings.ts';
 
 /** A time in RFC 3339. The name of its field ends in `Time`. */
 export const timeString = z.string().max(40).meta({ format: 'date-time' });
@@ -52,6 +53,7 @@ export const componentSchema = z
   .strictObject({
     scale: scaleSchema.default({ min: 1, max: 1 }),
     resources: resourcesSchema.optional(),
+    ...componentSettingsShape,
   })
   .describe('One component.');
 

@@ -290,7 +290,34 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
   },
 ];
 
+/** Messages of a failed probe. Only a health check of the deployment is configured by a field. */
+const CHECK_FAILED = 'Change the app, or change the check in source_config.health_checks.';
+const READINESS: readonly CauseOfReason[] = [
+  {
+    said: /HTTP probe failed with statuscode/i,
+    text: `The health check gets the status code that the message names, and needs 2xx or 3xx. Check that the path of the check exists and needs no login. ${CHECK_FAILED}`,
+  },
+  {
+    said: /probe (?:failed|errored).{0,2000}(?:connection refused|no route to host|connection reset)/is,
+    text: `Nothing accepts connections on the port of the health check. Check that the app listens on that port, on all addresses. ${CHECK_FAILED}`,
+  },
+  {
+    said: /probe (?:failed|errored).{0,2000}(?:deadline exceeded|timed? ?out|Client\.Timeout)/is,
+    text: `The health check gets no answer in time. Raise timeout_seconds, or give the app more cpu ({cpu}). ${CHECK_FAILED}`,
+  },
+  {
+    said: /(?:startup|readiness|liveness) probe (?:failed|errored)/i,
+    text: `The health check fails, with the answer in the message. ${CHECK_FAILED}`,
+  },
+];
+
 const CRASH: readonly CauseOfReason[] = [
+  {
+    said: /last health check: /i,
+    text:
+      'The cluster ended the container because its health check failed, with the answer in the message. If the app needs ' +
+      `longer to start, raise startup_seconds. ${CHECK_FAILED}`,
+  },
   {
     said: /OOMKilled|exit(?: code)? 137\b/i,
     text: 'The container needs more memory than its limit: raise {memoryLimit}, or make the container use less.',
@@ -335,4 +362,5 @@ export const CAUSES_OF_REASONS: Partial<
   Refused: { causes: ADMISSION },
   ContainerConfigInvalid: { causes: CONTAINER_CONFIG },
   CrashLoop: { causes: CRASH },
+  ReadinessFailed: { causes: READINESS },
 };

@@ -1,7 +1,7 @@
 import type { Reason } from './conditions.ts';
 import type { Remedy } from './remedies.ts';
 import { remedyOf } from './remedies.ts';
-import { memoryLimitField } from './remedy-for.ts';
+import { causeText, memoryLimitField } from './remedy-for.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
 /**
@@ -83,6 +83,9 @@ const CAUSES: readonly Cause[] = [
   },
 ];
 
+/** A container that the cluster ended because its health check failed. */
+const ENDED_BY_CHECK = /last health check: /i;
+
 const NODE_LOST =
   'The node of the pod does not respond. After some minutes, the cluster replaces the pod on another node. If this ' +
   'does not happen, or if it is the pod of the database, ask the administrator of the cluster to repair the node ' +
@@ -128,6 +131,11 @@ export function symptomRemedyOf(
     const { container, container_kind: containerKind } = failureSource ?? {};
     const limit = memoryLimitField({ reason, message, component, container, containerKind });
     return { kind: 'act', text: OUT_OF_MEMORY(limit) };
+  }
+  if (reason === ('CrashLoop' satisfies Reason) && ENDED_BY_CHECK.test(message)) {
+    const found = causeText({ reason, message, component });
+    if (found !== null)
+      return { kind: 'act', text: `${found} The cluster restarts the container until its check succeeds.` };
   }
   const cause = CAUSES.find((each) => each.reason === reason && each.said.test(message));
   // Images and volumes of database and cache belong to the platform.

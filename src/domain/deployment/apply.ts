@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { podSettingsAsPatch } from '../pod-settings/pod-settings.ts';
 import { RESOURCE_SPEC_FIELDS } from '../resource-spec/resource-spec.ts';
 import {
   type CreateBody,
@@ -41,6 +42,7 @@ function clearedConfig(config: SourceConfigBody): SourceConfigBody {
   return {
     ...whole(CONFIG_FIELDS, config),
     resource_spec: spec == null ? null : whole(RESOURCE_SPEC_FIELDS, spec),
+    ...podSettingsAsPatch(config),
   };
 }
 

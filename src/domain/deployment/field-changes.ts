@@ -1,4 +1,5 @@
 import { sameJson } from '../core/same-json.ts';
+import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { Source } from './source.ts';
@@ -30,10 +31,16 @@ function differing(before: object, after: object, prefix: string): FieldChange[]
     .filter((change) => !sameJson(change.before, change.after));
 }
 
-/** The fields of source_config that clients can set, apart from the two nested objects. */
+const NESTED: ReadonlySet<string> = new Set([
+  'resource_spec',
+  'listener_config',
+  'default_ceilings',
+  ...COMPONENT_SETTINGS,
+]);
+
+/** The fields of source_config that clients can set, apart from nested objects. */
 function flatConfig(config: Partial<SourceConfig>): object {
-  const { resource_spec, listener_config, default_ceilings, ...flat } = config;
-  return flat;
+  return Object.fromEntries(Object.entries(config).filter(([field]) => !NESTED.has(field)));
 }
 
 function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig): FieldChange[] {
@@ -42,6 +49,9 @@ function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig)
   return [
     ...differing(flatConfig(before), flatConfig(after), 'source_config.'),
     ...differing(before.listener_config ?? {}, after.listener_config ?? {}, 'source_config.listener_config.'),
+    ...COMPONENT_SETTINGS.flatMap((field) =>
+      differing(before[field] ?? {}, after[field] ?? {}, `source_config.${field}.`),
+    ),
     // An empty resource_spec differs from an absent one.
     ...(spec.length > 0
       ? spec

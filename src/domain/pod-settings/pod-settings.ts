@@ -1,3 +1,13 @@
+import { z } from 'zod';
+import { type HealthCheck, healthCheckSchema } from './health-check.ts';
+import {
+  allComponents,
+  mergeComponents,
+  type PerComponent,
+  sentPerComponent,
+  shownPerComponent,
+  withValues,
+} from './per-component.ts';
 import { type SecurityProfile, securityProfileSchema } from './security-profile.ts';
 
 /**
@@ -7,26 +17,54 @@ import { type SecurityProfile, securityProfileSchema } from './security-profile.
  */
 export interface PodSettings {
   security_profile?: SecurityProfile | undefined;
+  health_checks?: PerComponent<HealthCheck> | undefined;
 }
+
+const HEALTH_CHECKS =
+  'Health checks of the components. Default: a TCP check of the port of api, or an HTTP check if the platform sets a path, and ' +
+  'no check of the other components. A PATCH replaces the checks of the components that it contains.';
 
 /** These fields of a request. null has the same meaning as an absent field, except in a PATCH, where null clears. */
 export const podSettingsBodyShape = {
   security_profile: securityProfileSchema.nullish(),
+  health_checks: sentPerComponent(healthCheckSchema, HEALTH_CHECKS),
 };
-type Sent<T> = { [Field in keyof T]?: T[Field] | null | undefined };
-export type PodSettingsBody = Sent<PodSettings>;
+
+/** The settings of a request, in which null stands for a value that is not set. */
+export type PodSettingsBody = {
+  [Field in keyof PodSettings]?:
+    | (NonNullable<PodSettings[Field]> extends PerComponent<infer T>
+        ? { readonly [C in keyof PerComponent<T>]?: T | null | undefined }
+        : PodSettings[Field])
+    | null
+    | undefined;
+};
 
 /** These fields of a response. A field that is not set is absent. */
 export const shownPodSettingsShape = {
   security_profile: securityProfileSchema.optional(),
+  health_checks: shownPerComponent(healthCheckSchema, HEALTH_CHECKS),
 };
+
+/** Checks stored settings. */
+export const podSettingsSchema: z.ZodType<PodSettings> = z.object(shownPodSettingsShape);
 
 /** The fields, in the order of the contract. */
 export const POD_SETTINGS = Object.keys(podSettingsBodyShape) as (keyof PodSettings)[];
 
+/** The fields with one value for each component. */
+export const COMPONENT_SETTINGS = ['health_checks'] as const satisfies readonly (keyof PodSettings)[];
+const COMPONENT_FIELDS: ReadonlySet<string> = new Set(COMPONENT_SETTINGS);
+
 /** Only these fields of an object, without unset ones, in the order of the contract. */
 export function podSettingsOf(config: PodSettingsBody): PodSettings {
-  const given = POD_SETTINGS.map((field) => [field, config[field]] as const);
+  const given = POD_SETTINGS.map((field) => {
+    const value = config[field];
+    return [
+      field,
+      value != null && COMPONENT_FIELDS.has(field) ? withValues(value as object) : value,
+    ] as const;
+  });
   return Object.fromEntries(given.filter(([, value]) => value != null)) as PodSettings;
 }
 
@@ -36,11 +74,23 @@ export function withoutPodSettings<T extends PodSettings>(config: T): Omit<T, ke
   return Object.fromEntries(others) as Omit<T, keyof PodSettings>;
 }
 
-/** Merges these fields of a PATCH. An absent field keeps its value, and null clears it. */
+/** Merges these fields of a PATCH. An absent field or component keeps its value, and null clears it. */
 export function mergePodSettings(stored: PodSettings, sent: PodSettingsBody): PodSettings {
-  const merged: PodSettingsBody = podSettingsOf(stored);
+  const merged: Record<string, unknown> = { ...podSettingsOf(stored) };
   for (const field of POD_SETTINGS) {
-    if (sent[field] !== undefined) merged[field] = sent[field];
+    if (sent[field] === undefined) continue;
+    merged[field] = COMPONENT_FIELDS.has(field)
+      ? mergeComponents(stored[field] as object | undefined, sent[field] as object | null)
+      : sent[field];
   }
-  return podSettingsOf(merged);
+  return podSettingsOf(merged as PodSettingsBody);
+}
+
+/** The settings of a PUT as those of a PATCH: what is absent is cleared. */
+export function podSettingsAsPatch(sent: PodSettingsBody): PodSettingsBody {
+  const fields = POD_SETTINGS.map((field) => [
+    field,
+    COMPONENT_FIELDS.has(field) ? allComponents(sent[field] as object | null) : (sent[field] ?? null),
+  ]);
+  return Object.fromEntries(fields) as PodSettingsBody;
 }

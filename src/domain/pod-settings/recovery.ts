@@ -11,4 +11,11 @@ export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
     reasons: ['AdmissionRefused', 'ContainerConfigInvalid', 'CrashLoop'],
     back: BEFORE,
   },
+  {
+    fields: ['source_config.health_checks'],
+    refused:
+      'The app does not pass the check: another answer than 2xx or 3xx, another port, or too little time.',
+    reasons: ['ReadinessFailed', 'CrashLoop'],
+    back: BEFORE,
+  },
 ];

@@ -9,6 +9,7 @@ import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
+import { healthCheckIssues } from './policy-health-checks.ts';
 import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
 import { podSecurityIssues, profileIssues } from './policy-security.ts';
@@ -151,6 +152,7 @@ interface PolicyRule<View> {
 const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_security_profile', check: profileIssues },
   { name: 'policy_pod_security', check: podSecurityIssues },
+  { name: 'policy_health_check', check: healthCheckIssues },
   { name: 'policy_volume_kind', check: volumeKinds },
   { name: 'policy_service_account', check: serviceAccount },
   { name: 'policy_token_audience', check: missingAudiences, always: true },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from '../core/tenant-counts.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from '../deployment/source.ts';
 import { POD_SECURITY_LEVELS } from '../kubernetes/pod-security.ts';
+import { HEALTH_CHECK_LIMITS } from '../pod-settings/health-check.ts';
 import { SECURITY_PROFILES } from '../pod-settings/security-profile.ts';
 import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-spec.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
@@ -54,6 +55,14 @@ const policyShape = {
     .array(z.enum(SECURITY_PROFILES))
     .max(SECURITY_PROFILES.length)
     .describe('Profiles that security_profile may have. baseline is never allowed in cloud.'),
+  health_checks: z.strictObject({
+    exec: z.boolean().describe('Whether health_checks may run commands in containers.'),
+    min_period_seconds: z
+      .int()
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.periodSeconds)
+      .describe('Minimum of period_seconds of health_checks.'),
+  }),
   volumes: z.strictObject({
     nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
     csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
@@ -129,6 +138,7 @@ export const policyFileSchema = z
   .strictObject({
     pod_security: policyShape.pod_security.optional(),
     security_profiles: policyShape.security_profiles.optional(),
+    health_checks: policyShape.health_checks.partial().optional(),
     volumes: policyShape.volumes.partial().optional(),
     resources: policyShape.resources.partial().optional(),
     service_accounts: policyShape.service_accounts.partial().optional(),
@@ -152,6 +162,7 @@ const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
 const SELF_HOSTED: Policy = {
   pod_security: 'baseline',
   security_profiles: ['baseline', 'restricted'],
+  health_checks: { exec: true, min_period_seconds: 1 },
   volumes: { nfs: true, csi: true },
   resources: { allowed_extended: ['*'], default_limits: false },
   service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
@@ -182,6 +193,7 @@ const SELF_HOSTED: Policy = {
 const CLOUD: Policy = {
   pod_security: 'restricted',
   security_profiles: ['restricted'],
+  health_checks: { exec: true, min_period_seconds: 5 },
   volumes: { nfs: false, csi: false },
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
@@ -236,6 +248,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
   return {
     pod_security: file.pod_security ?? base.pod_security,
     security_profiles: file.security_profiles ?? base.security_profiles,
+    health_checks: { ...base.health_checks, ...file.health_checks },
     volumes: { ...base.volumes, ...file.volumes },
     resources: { ...base.resources, ...file.resources },
     service_accounts: { ...base.service_accounts, ...file.service_accounts },

@@ -62,6 +62,9 @@ function normalize(value: unknown, key: string, depth: number): unknown {
   );
 }
 
+/** A sent value without members that are null, at every depth. */
+export const withoutNulls = (value: unknown): unknown => normalize(value, '', 0);
+
 /** The normal form of a sent value. A value that is not an object is returned unchanged. */
 export function normalizeResourceSpec(input: unknown): unknown {
   if (!isObject(input)) return input;

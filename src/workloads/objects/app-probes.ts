@@ -1,32 +1,93 @@
 import type { V1Container, V1Probe } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { HealthCheckSpec } from '../../contract/resource/component-settings.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { HEALTH_CHECK_DEFAULTS } from '../../domain/pod-settings/health-check.ts';
+import type { Component } from '../../domain/resource-spec/components.ts';
 import { APP_PORT, PORT_NAMES } from '../addresses.ts';
 import { kubernetesAtLeast } from '../cluster-support.ts';
 
 const STARTUP_PERIOD_SECONDS = 2;
 /** Delay of the shutdown, so that endpoints and routers notice that the pod is terminating. */
 const DRAIN_SECONDS = 5;
+/** A container is restarted later than its pod stops getting requests: half as often checked, twice as many failures. */
+const LIVENESS_FACTOR = 2;
 
-/** Port, probes and preStop hook of the api container. The startup may take as long as a rollout. */
-export function servingFields(config: RenderConfig): Partial<V1Container> {
-  const check: V1Probe =
-    config.healthPath === null
-      ? { tcpSocket: { port: PORT_NAMES.app } }
-      : { httpGet: { path: config.healthPath, port: PORT_NAMES.app } };
-  const probe = { ...check, timeoutSeconds: 5 };
+type Action = Pick<V1Probe, 'httpGet' | 'tcpSocket' | 'exec'>;
+
+/** The check of the platform, which is a check of the api component only. */
+function platformCheck(component: Component, { healthPath }: RenderConfig): HealthCheckSpec {
+  if (component !== 'api') return { type: 'none' };
+  return healthPath === null ? { type: 'tcp' } : { type: 'http', path: healthPath };
+}
+
+/** null: no check. Only the api container names its port. */
+function actionOf(
+  { type, path = '/', port, command = [] }: HealthCheckSpec,
+  component: Component,
+): Action | null {
+  const target = port ?? (component === 'api' ? PORT_NAMES.app : APP_PORT);
+  switch (type) {
+    case 'http':
+      return { httpGet: { path, port: target } };
+    case 'tcp':
+      return { tcpSocket: { port: target } };
+    case 'exec':
+      return { exec: { command } };
+    case 'none':
+      return null;
+  }
+}
+
+/**
+ * The probes of the app container of a component: its own health check, otherwise that of the platform. The startup may
+ * take as long as a rollout, unless the check says otherwise.
+ */
+function probes(check: HealthCheckSpec, component: Component, config: RenderConfig): Partial<V1Container> {
+  const action = actionOf(check, component);
+  if (action === null) return {};
+  const { timeoutSeconds, periodSeconds, failureThreshold } = { ...HEALTH_CHECK_DEFAULTS, ...check };
+  const startupSeconds = check.startupSeconds ?? config.progressDeadlineSeconds;
+  const probe = { ...action, timeoutSeconds };
   return {
-    ports: [{ name: PORT_NAMES.app, containerPort: APP_PORT, protocol: 'TCP' }],
     startupProbe: {
       ...probe,
       periodSeconds: STARTUP_PERIOD_SECONDS,
-      failureThreshold: Math.ceil(config.progressDeadlineSeconds / STARTUP_PERIOD_SECONDS),
+      failureThreshold: Math.ceil(startupSeconds / STARTUP_PERIOD_SECONDS),
     },
-    readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
-    livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-    // The action sleep is used instead of exec, because an image may have no shell. Older clusters do not support
-    // sleep.
-    ...(kubernetesAtLeast(config, 1, 30)
-      ? { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } }
-      : {}),
+    readinessProbe: { ...probe, periodSeconds, failureThreshold },
+    livenessProbe: {
+      ...probe,
+      periodSeconds: LIVENESS_FACTOR * periodSeconds,
+      failureThreshold: LIVENESS_FACTOR * failureThreshold,
+    },
+  };
+}
+
+const PORTS: Partial<V1Container> = {
+  ports: [{ name: PORT_NAMES.app, containerPort: APP_PORT, protocol: 'TCP' }],
+};
+
+/**
+ * The preStop hook of the api container. The action sleep is used instead of exec, because an image may have no shell.
+ * Older clusters do not support sleep.
+ */
+function drain(config: RenderConfig): Partial<V1Container> {
+  if (!kubernetesAtLeast(config, 1, 30)) return {};
+  return { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } };
+}
+
+/** Port, probes and preStop hook of the app container of a component. */
+export function appProbes(
+  { spec }: ManagedDeployment,
+  component: Component,
+  config: RenderConfig,
+): Partial<V1Container> {
+  const check = spec.components[component]?.healthCheck ?? platformCheck(component, config);
+  const isServing = component === 'api';
+  return {
+    ...(isServing ? PORTS : {}),
+    ...probes(check, component, config),
+    ...(isServing ? drain(config) : {}),
   };
 }

@@ -18,7 +18,7 @@ import type { PodTemplates } from '../desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
-import { servingFields } from './app-probes.ts';
+import { appProbes } from './app-probes.ts';
 import { containerResources, withEphemeralStorage } from './container-resources.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext, type SecurityLevel, securityLevel } from './security.ts';
@@ -51,7 +51,7 @@ function appContainer(
     imagePullPolicy: appPullPolicy(resource, image, config),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
-    ...(component === 'api' ? servingFields(config) : {}),
+    ...appProbes(resource, component, config),
     ...containerResources(withEphemeralStorage(resources, config, spec.podTemplate.volumes)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(levelOf(resource, config)),

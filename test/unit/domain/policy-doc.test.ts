@@ -66,6 +66,10 @@ test('docs/policy.md has the other defaults that are in force', () => {
   const profiles = (policy: typeof cloud) => policy.security_profiles.map((name) => `\`${name}\``).join(', ');
   expect(cells('security_profiles')?.[0]).toBe(profiles(self_hosted));
   expect(cells('security_profiles')?.[1]).toMatch(new RegExp(`^${profiles(cloud)}\\.`));
+  expect(cells('health_checks.exec')).toEqual(both(({ health_checks }) => `\`${health_checks.exec}\``));
+  expect(cells('health_checks.min_period_seconds')).toEqual(
+    both(({ health_checks }) => String(health_checks.min_period_seconds)),
+  );
   expect(cells('volumes.nfs')).toEqual(both(({ volumes }) => `\`${volumes.nfs && volumes.csi}\``));
   expect(cells('caps.cpu')).toEqual(both(({ caps }) => `${caps.cpu}, ${gib(caps.memory_mb)}`));
   expect(cells('caps.env_count')).toEqual(

@@ -1,3 +1,4 @@
+import type { HealthCheck } from '../../../src/domain/pod-settings/health-check.ts';
 import type { PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
 import { fullPodSettings } from '../../arbitraries/pod-settings.ts';
 import { minimalRequest, type RequestBody } from './render-request.ts';
@@ -10,14 +11,21 @@ export function withSettings(settings: PodSettings, spec: object = {}): RequestB
   return { ...request, source_config: { ...request.source_config, ...settings } };
 }
 
+/** Sizes that create the components with settings. */
+const QUEUE = { queue_cpu: 0.5 };
+const check = (api: HealthCheck) => withSettings({ health_checks: { api } });
+
 /** One pod setting at a time, and variants that render differently. */
 export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }[] = [
   ...(Object.keys(fullPodSettings) as (keyof PodSettings)[]).map((field) => ({
     field,
-    request: withSettings({ [field]: fullPodSettings[field] }),
+    request: withSettings(
+      { [field]: fullPodSettings[field] },
+      typeof fullPodSettings[field] === 'object' ? QUEUE : {},
+    ),
   })),
-  {
-    field: 'security_profile.baseline',
-    request: withSettings({ security_profile: 'baseline' }),
-  },
+  { field: 'security_profile.baseline', request: withSettings({ security_profile: 'baseline' }) },
+  { field: 'health_checks.http', request: check({ type: 'http' }) },
+  { field: 'health_checks.tcp', request: check({ type: 'tcp', period_seconds: 6 }) },
+  { field: 'health_checks.none', request: check({ type: 'none' }) },
 ];

@@ -1,7 +1,9 @@
+import { podSettingsOfResource, settingPath } from '../../../contract/render/pod-settings.ts';
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
 import { pullSecretName } from '../../../contract/resource/names.ts';
 import { imageSchema, isRepository } from '../../../domain/kubernetes/image.ts';
 import { isZeroQuantity, ZERO_LIMIT, zeroLimits } from '../../../domain/kubernetes/limits.ts';
+import { podSettingsSchema } from '../../../domain/pod-settings/pod-settings.ts';
 import { isSecretOfAnother } from '../../../domain/policy/generated-names.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import { type Reference, references } from '../../../domain/policy/policy-references.ts';
@@ -10,7 +12,6 @@ import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
-import { podSettingsOfResource } from './pod-settings-of-resource.ts';
 
 /**
  * Checks the pods of every custom resource against the rules that the API applies to a resource_spec.
@@ -108,9 +109,11 @@ function environment({ spec, metadata }: ObservedResource): Forbidden[] {
 }
 
 function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
+  const settings = podSettingsSchema.safeParse(podSettingsOfResource(spec));
+  if (!settings.success) return settings.error.issues.map(({ path, message }) => ofSetting(path, message));
   const parsed = resourceSpecSchema.safeParse(asResourceSpec(spec.podTemplate, name));
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => at(path, message));
-  const pod = { spec: parsed.data, settings: podSettingsOfResource(spec) };
+  const pod = { spec: parsed.data, settings: settings.data };
   const broken = specRuleIssues({ spec: parsed.data, deploymentType: null, customDatabase: true });
   return [
     ...podPolicyViolations(pod, name, policy).map(({ loc, msg, byPolicy }) => ({
@@ -172,7 +175,12 @@ function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec
 /** The place of a violation whose location is that in a request body. */
 function inResource([, field, ...path]: readonly PropertyKey[], message: string): Forbidden {
   if (field === 'resource_spec') return at(path, message);
-  return { resourcePath: 'spec.podTemplate.securityProfile', message, ofPodTemplate: true };
+  return ofSetting([field as PropertyKey, ...path], message);
+}
+
+/** @param path path below source_config */
+function ofSetting(path: readonly PropertyKey[], message: string): Forbidden {
+  return { resourcePath: settingPath(path), message, ofPodTemplate: true };
 }
 
 /**

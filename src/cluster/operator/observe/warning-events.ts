@@ -1,10 +1,12 @@
+import { LABELS } from '../../../contract/resource/names.ts';
+import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { liveChild, type Observed, type WarningEvent } from '../observed.ts';
-import { isOrdinary, isReadyPod, podTrouble } from '../pods/pod-trouble.ts';
+import { liveChild, type Observed, type ObservedPod, type WarningEvent } from '../observed.ts';
+import { isOrdinary, isReadyPod, mayBeEndedByCheck, podTrouble } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import { volumeState } from './data-services.ts';
@@ -42,6 +44,16 @@ interface Suspect {
   readonly since: number;
 }
 
+/**
+ * Whether a health check of the deployment may have ended the container. Only an Event has the last answer of the check.
+ * Without a check of its own, a deployment causes no further reads.
+ */
+function mayFailCheck({ spec }: Observed['resource'], pod: ObservedPod): boolean {
+  const component = COMPONENTS.find((name) => name === pod.metadata.labels?.[LABELS.component]);
+  const type = component === undefined ? undefined : spec.components[component]?.healthCheck?.type;
+  return type !== undefined && type !== 'none' && mayBeEndedByCheck(podTrouble(pod));
+}
+
 /** Objects that wait for a reason that only an Event could name. */
 export function suspectsOf(observed: Observed): Suspect[] {
   const { resource, pods } = observed;
@@ -52,7 +64,7 @@ export function suspectsOf(observed: Observed): Suspect[] {
   const state = database === undefined ? undefined : workloadState(database);
   const waiting = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .filter((pod) => !isReadyPod(pod) && isOrdinary(podTrouble(pod).reason))
+    .filter((pod) => !isReadyPod(pod) && (isOrdinary(podTrouble(pod).reason) || mayFailCheck(resource, pod)))
     .slice(0, MAX_PODS);
   return [
     ...(volumeState(observed)?.bound === false ? [claim] : []),

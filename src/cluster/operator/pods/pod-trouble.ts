@@ -104,6 +104,10 @@ export function troublesOf(
   const troubles = podTroubles(pod, template);
   const event = warnings?.get(pod.metadata.uid ?? '');
   const [first] = troubles;
+  if (event?.reason === 'Unhealthy' && troubles.some(mayBeEndedByCheck))
+    return troubles.map((trouble) =>
+      mayBeEndedByCheck(trouble) ? withCheck(trouble, event.message) : trouble,
+    );
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
   // A warning about the start is outdated once the pod runs. A warning of a probe is not related to the start.
@@ -112,6 +116,22 @@ export function troublesOf(
   const { container, restarts } = first;
   const trouble = { ...wholePod(pod, event.reason, event.message), restarts };
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
+}
+
+/** Exit codes of a program that the kubelet has ended: by itself after SIGTERM, by SIGTERM, by SIGKILL. */
+const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
+
+/** Whether a failed health check may have ended the app container. */
+export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
+  const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
+  return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
+}
+
+/** Adds the last answer of the health check, which the status of the pod does not contain. */
+function withCheck(trouble: PodTrouble, answer: string): PodTrouble {
+  const said = `last health check: ${maskCredentials(answer)}`;
+  const detail = trouble.detail === undefined ? said : `${trouble.detail}; ${said}`;
+  return { ...trouble, message: `${trouble.message}; ${said}`, detail };
 }
 
 /** The first trouble with a specific reason, otherwise the first trouble. */

@@ -93,6 +93,9 @@ describe.each(POD_SETTINGS)('source_config.%s', (field) => {
 
 test.each<[string, object, string]>([
   ['security_profile', { security_profile: 'privileged' }, 'security_profile'],
+  ['type', { health_checks: { api: { type: 'grpc' } } }, 'health_checks.api.type'],
+  ['command', { health_checks: { queue: { type: 'exec' } } }, 'health_checks.queue.command'],
+  ['port', { health_checks: { api: { type: 'exec', command: ['a'], port: 1 } } }, 'health_checks.api.port'],
 ])('a request with an invalid %s gets a 422 that names the field', async (_what, source_config, path) => {
   const answer = await client.call<{ detail: Issue[] }>(
     'POST',
@@ -101,6 +104,27 @@ test.each<[string, object, string]>([
   );
   expect(answer.status, JSON.stringify(answer.body)).toBe(422);
   expect(answer.body.detail.map(({ loc }) => loc.slice(1).join('.'))).toEqual([`source_config.${path}`]);
+});
+
+test('a PATCH replaces the check of the components that it contains', async () => {
+  const api = { type: 'http', path: '/a', port: 9000 };
+  const made = await create(client, { source_config: { health_checks: { api, queue: { type: 'tcp' } } } });
+  const one = await patch(made.id, { health_checks: { api: { type: 'http' } } }, '?dry_run=true');
+  expect(one.body.changes).toEqual([
+    { field: 'source_config.health_checks.api', before: api, after: { type: 'http' } },
+  ]);
+  const cleared = await patch(made.id, { health_checks: { queue: null } });
+  expect(settingsOf(cleared.body)).toEqual({ health_checks: { api } });
+  expect(settingsOf((await patch(made.id, { health_checks: { api: null } })).body)).toEqual({});
+});
+
+test('a check of a component that does not exist replaces no pods', async () => {
+  const made = await create(client);
+  const dry = await patch(made.id, { health_checks: { queue: { type: 'tcp' } } }, '?dry_run=true');
+  expect(dry.body).toMatchObject({
+    pods_roll: false,
+    changes: [{ field: 'source_config.health_checks.queue' }],
+  });
 });
 
 describe('in cloud mode', () => {
@@ -114,6 +138,11 @@ describe('in cloud mode', () => {
 
   test.each<[string, object, string]>([
     ['the profile baseline', { security_profile: 'baseline' }, 'security_profile'],
+    [
+      'a check every second',
+      { health_checks: { api: { type: 'tcp', period_seconds: 1 } } },
+      'health_checks.api.period_seconds',
+    ],
   ])('%s gets a 400 that names the field', async (_what, source_config, path) => {
     const body = createBody({ source: 'internal_image', source_config });
     const answer = await tenant.call<{ detail: Issue[] }>('POST', '/v2/deployments', body);

@@ -6,11 +6,13 @@ import {
   toSourceConfig,
 } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import {
+  COMPONENT_SETTINGS,
   mergePodSettings,
   POD_SETTINGS,
   podSettingsOf,
   withoutPodSettings,
 } from '../../../../src/domain/pod-settings/pod-settings.ts';
+import { COMPONENTS } from '../../../../src/domain/resource-spec/components.ts';
 import { fullPodSettings, podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 
 describe('pod settings', () => {
@@ -39,6 +41,14 @@ describe('pod settings', () => {
         for (const field of POD_SETTINGS) {
           if (sent[field] === null) expect(merged).not.toHaveProperty(field);
           if (sent[field] === undefined) expect(merged[field]).toEqual(stored[field]);
+        }
+        for (const field of COMPONENT_SETTINGS) {
+          const [before, patch, after] = [stored[field], sent[field], merged[field]];
+          if (patch == null) continue;
+          for (const name of COMPONENTS) {
+            const wanted = patch[name] === undefined ? before?.[name] : (patch[name] ?? undefined);
+            expect(after?.[name]).toEqual(wanted);
+          }
         }
         // A response that is sent back changes nothing.
         expect(mergePodSettings(merged, merged)).toEqual(merged);

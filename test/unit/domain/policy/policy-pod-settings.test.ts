@@ -65,3 +65,24 @@ describe('security_profile', () => {
     expect(() => parsePolicy({ hosting: 'cloud' }, file, 'policy')).toThrow(/security_profiles.*cloud mode/);
   });
 });
+
+describe('health_checks', () => {
+  const command: PodSettings = { health_checks: { queue: { type: 'exec', command: ['a'] } } };
+  const often: PodSettings = { health_checks: { api: { type: 'tcp', period_seconds: 1 } } };
+
+  test('can run commands in both hosting modes, unless the policy forbids them', () => {
+    for (const hosting of HOSTING_MODES) {
+      expect(refused(hosting, command)).toEqual([]);
+      expect(refused(hosting, command, { file: { health_checks: { exec: false } } })).toEqual([
+        'health_checks.queue.type',
+      ]);
+    }
+  });
+
+  test('cannot be more frequent than the policy allows', () => {
+    expect(refused('self_hosted', often)).toEqual([]);
+    expect(refused('cloud', often)).toEqual(['health_checks.api.period_seconds']);
+    expect(refused('cloud', { health_checks: { api: { type: 'tcp' } } })).toEqual([]);
+    expect(refused('cloud', often, { file: { health_checks: { min_period_seconds: 1 } } })).toEqual([]);
+  });
+});

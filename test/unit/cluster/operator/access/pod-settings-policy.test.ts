@@ -58,3 +58,30 @@ describe('a custom resource with a security profile', () => {
     expect(template()).toBe(before);
   });
 });
+
+describe('a custom resource with a health check', () => {
+  const check = (healthCheck: object) => ({ components: { api: { healthCheck } } });
+
+  test('is rejected when the check is invalid, or the policy does not allow it', () => {
+    expect(parts(check({ type: 'http', path: '/healthz' }))).toEqual([]);
+    expect(parts(check({ type: 'exec' }))).toEqual(['spec.components.api.healthCheck.command']);
+    expect(parts(check({ type: 'tcp', path: '/' }))).toEqual(['spec.components.api.healthCheck.path']);
+    expect(parts(check({ type: 'tcp', periodSeconds: 1 }), 'cloud')).toEqual([
+      'spec.components.api.healthCheck.periodSeconds',
+    ]);
+  });
+
+  test('gets new pods when the check changes, and the same ones as before when it is removed', async () => {
+    const world = new World(PLAIN);
+    await world.converge();
+    const template = () => JSON.stringify(world.cluster.get(API)?.['spec']);
+    const before = template();
+    world.change({ ...PLAIN, ...check({ type: 'http', path: '/healthz' }) });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(template()).toContain('"/healthz"');
+    world.change(PLAIN);
+    await world.converge();
+    expect(template()).toBe(before);
+  });
+});

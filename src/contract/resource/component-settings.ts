@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import {
+  HEALTH_CHECK_LIMITS,
+  HEALTH_CHECK_TYPES,
+  HEALTH_PATH,
+} from '../../domain/pod-settings/health-check.ts';
+
+/**
+ * The optional settings of a component in the custom resource. The schemas state types and bounds. The operator checks the
+ * rest with the schemas and the policy of the API, so that a wrong value is named in the status.
+ */
+
+const healthCheckSchema = z
+  .strictObject({
+    type: z.enum(HEALTH_CHECK_TYPES).describe('http, tcp, exec, or none for no check.'),
+    path: z.string().max(HEALTH_CHECK_LIMITS.path).regex(HEALTH_PATH).optional().describe('Path, for http.'),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .optional()
+      .describe('Port, for http and tcp. Absent: the port of the app.'),
+    command: z
+      .array(z.string().max(HEALTH_CHECK_LIMITS.argument))
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.arguments)
+      .optional()
+      .describe('Program and arguments, for exec.'),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.timeoutSeconds)
+      .optional()
+      .describe('Seconds after which a check without an answer has failed. Absent: 5.'),
+    periodSeconds: z
+      .int()
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.periodSeconds)
+      .optional()
+      .describe('Seconds between two checks. Absent: 5.'),
+    failureThreshold: z
+      .int()
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.failureThreshold)
+      .optional()
+      .describe(
+        'Failed checks in a row after which the pod gets no requests. After four times that time, the container is restarted. Absent: 3.',
+      ),
+    startupSeconds: z
+      .int()
+      .min(1)
+      .max(HEALTH_CHECK_LIMITS.startupSeconds)
+      .optional()
+      .describe('Seconds that the container has for its start. Absent: the deadline of a rollout.'),
+  })
+  .describe('Health check of the app container. Absent: the check of the platform for api, none for others.');
+export type HealthCheckSpec = z.infer<typeof healthCheckSchema>;
+
+/** The optional settings of one component. */
+export const componentSettingsShape = {
+  healthCheck: healthCheckSchema.optional(),
+};
+export type ComponentSettings = z.infer<z.ZodObject<typeof componentSettingsShape>>;
