@@ -12,8 +12,18 @@ import {
   podSettingsOf,
   withoutPodSettings,
 } from '../../../../src/domain/pod-settings/pod-settings.ts';
-import { COMPONENTS } from '../../../../src/domain/resource-spec/components.ts';
+import { COMPONENTS, type Component } from '../../../../src/domain/resource-spec/components.ts';
 import { fullPodSettings, podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
+
+type Values = { readonly [C in Component]?: unknown } | null | undefined;
+
+function expectMergedByComponent(stored: Values, sent: Values, merged: Values): void {
+  if (sent == null) return;
+  for (const name of COMPONENTS) {
+    const wanted = sent[name] === undefined ? stored?.[name] : (sent[name] ?? undefined);
+    expect(merged?.[name]).toEqual(wanted);
+  }
+}
 
 describe('pod settings', () => {
   test('are absent from what is stored when they are absent or null', () => {
@@ -42,14 +52,8 @@ describe('pod settings', () => {
           if (sent[field] === null) expect(merged).not.toHaveProperty(field);
           if (sent[field] === undefined) expect(merged[field]).toEqual(stored[field]);
         }
-        for (const field of COMPONENT_SETTINGS) {
-          const [before, patch, after] = [stored[field], sent[field], merged[field]];
-          if (patch == null) continue;
-          for (const name of COMPONENTS) {
-            const wanted = patch[name] === undefined ? before?.[name] : (patch[name] ?? undefined);
-            expect(after?.[name]).toEqual(wanted);
-          }
-        }
+        for (const field of COMPONENT_SETTINGS)
+          expectMergedByComponent(stored[field], sent[field], merged[field]);
         // A response that is sent back changes nothing.
         expect(mergePodSettings(merged, merged)).toEqual(merged);
       }),
