@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { HEALTH_CHECK_LIMITS, type HealthCheck } from '../../src/domain/pod-settings/health-check.ts';
+import type { Placement } from '../../src/domain/pod-settings/placement.ts';
 import type { PodSettings, PodSettingsBody } from '../../src/domain/pod-settings/pod-settings.ts';
 import { SECURITY_PROFILES } from '../../src/domain/pod-settings/security-profile.ts';
 import { COMPONENTS } from '../../src/domain/resource-spec/components.ts';
@@ -20,6 +21,56 @@ export const fullPodSettings = {
       startup_seconds: 90,
     },
     queue: { type: 'exec', command: ['/bin/check', '--queue'] },
+  },
+  placement: {
+    api: {
+      node_selector: { 'kubernetes.io/arch': 'arm64' },
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              {
+                matchExpressions: [
+                  { key: 'example.com/disk', operator: 'In', values: ['ssd', 'nvme'] },
+                  { key: 'example.com/generation', operator: 'Gt', values: ['3'] },
+                ],
+                matchFields: [{ key: 'metadata.name', operator: 'NotIn', values: ['node-1'] }],
+              },
+            ],
+          },
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 10,
+              preference: { matchExpressions: [{ key: 'example.com/spot', operator: 'DoesNotExist' }] },
+            },
+          ],
+        },
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 100,
+              podAffinityTerm: {
+                labelSelector: { matchLabels: { app: 'cache' } },
+                namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] },
+                topologyKey: 'topology.kubernetes.io/zone',
+                matchLabelKeys: ['pod-template-hash'],
+              },
+            },
+          ],
+        },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            {
+              labelSelector: { matchExpressions: [{ key: 'noisy', operator: 'In', values: ['true'] }] },
+              namespaces: ['batch'],
+              topologyKey: 'kubernetes.io/hostname',
+              mismatchLabelKeys: ['tenant'],
+            },
+          ],
+        },
+      },
+    },
+    queue: { node_selector: { 'example.com/pool': 'batch' } },
   },
 } satisfies PodSettings;
 
@@ -56,9 +107,56 @@ export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
       .map(([command, rest]) => ({ type: 'exec' as const, command, ...rest })),
   ) as fc.Arbitrary<HealthCheck>;
 
+const labels = fc.dictionary(
+  fc.constantFrom('kubernetes.io/arch', 'example.com/pool', 'disk'),
+  fc.constantFrom('', 'a', 'b-1'),
+  { minKeys: 1 },
+);
+const nodeTerm = record({
+  matchExpressions: fc.array(
+    fc.oneof(
+      fc.record({
+        key: fc.constantFrom('example.com/pool', 'disk'),
+        operator: fc.constantFrom('In', 'NotIn'),
+        values: fc.array(fc.constantFrom('a', 'b-1'), { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({ key: fc.constant('disk'), operator: fc.constantFrom('Exists', 'DoesNotExist') }),
+    ),
+    { maxLength: 2 },
+  ),
+});
+
+/** Placements that the schema and the policy of self_hosted accept, so without tolerations. */
+const placement = (): fc.Arbitrary<Placement> =>
+  record({
+    node_selector: labels,
+    tolerations: fc.constant([]),
+    affinity: record({
+      nodeAffinity: record({
+        requiredDuringSchedulingIgnoredDuringExecution: fc.record({
+          nodeSelectorTerms: fc.array(nodeTerm, { minLength: 1, maxLength: 2 }),
+        }),
+        preferredDuringSchedulingIgnoredDuringExecution: fc.array(
+          fc.record({ weight: upTo(100), preference: nodeTerm }),
+          { maxLength: 2 },
+        ),
+      }),
+      podAntiAffinity: record({
+        requiredDuringSchedulingIgnoredDuringExecution: fc.array(
+          fc.record({
+            labelSelector: fc.record({ matchLabels: labels }),
+            topologyKey: fc.constantFrom('kubernetes.io/hostname', 'topology.kubernetes.io/zone'),
+          }),
+          { maxLength: 2 },
+        ),
+      }),
+    }),
+  }) as fc.Arbitrary<Placement>;
+
 const VALUES: { readonly [Field in keyof PodSettings]-?: fc.Arbitrary<NonNullable<PodSettings[Field]>> } = {
   security_profile: fc.constantFrom(...SECURITY_PROFILES),
   health_checks: perComponent(healthCheck()),
+  placement: perComponent(placement()),
 };
 
 /** Pod settings as they are stored. */

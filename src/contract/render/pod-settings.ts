@@ -27,6 +27,7 @@ const NAMES: Readonly<Record<ComponentSetting, SettingNames>> = {
       startup_seconds: 'startupSeconds',
     },
   },
+  placement: { field: 'placement', members: { node_selector: 'nodeSelector' } },
 };
 const SETTINGS = Object.entries(NAMES) as [ComponentSetting, SettingNames][];
 

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { affinitySchema } from '../../domain/pod-settings/affinity.ts';
 import {
   HEALTH_CHECK_LIMITS,
   HEALTH_CHECK_TYPES,
   HEALTH_PATH,
 } from '../../domain/pod-settings/health-check.ts';
+import { PLACEMENT_LIMITS } from '../../domain/pod-settings/placement.ts';
+import { tolerationSchema } from '../../domain/pod-settings/toleration.ts';
 
 /**
  * The optional settings of a component in the custom resource. The schemas state types and bounds. The operator checks the
@@ -56,8 +59,26 @@ const healthCheckSchema = z
   .describe('Health check of the app container. Absent: the check of the platform for api, none for others.');
 export type HealthCheckSpec = z.infer<typeof healthCheckSchema>;
 
+const placementSchema = z
+  .strictObject({
+    nodeSelector: z
+      .record(z.string(), z.string().max(63))
+      .meta({ freeForm: true })
+      .optional()
+      .describe('Labels that a node must have.'),
+    tolerations: z
+      .array(z.strictObject(tolerationSchema.shape))
+      .max(PLACEMENT_LIMITS.tolerations)
+      .optional()
+      .describe('Taints that the pods tolerate.'),
+    affinity: affinitySchema.optional(),
+  })
+  .describe('Nodes on which the pods of the component run.');
+export type PlacementSpec = z.infer<typeof placementSchema>;
+
 /** The optional settings of one component. */
 export const componentSettingsShape = {
   healthCheck: healthCheckSchema.optional(),
+  placement: placementSchema.optional(),
 };
 export type ComponentSettings = z.infer<z.ZodObject<typeof componentSettingsShape>>;

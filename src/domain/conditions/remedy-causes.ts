@@ -92,8 +92,17 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   {
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
     text:
-      'Scheduling rules (affinity, node selectors, topology) exclude all nodes. Berth sets no mandatory rules. ' +
-      'Ask the administrator of the cluster which policy or admission webhook adds these rules.',
+      'Scheduling rules (affinity, node selectors, topology) exclude nodes that have room. Berth sets no mandatory rules ' +
+      'except those of {placement}. Check that nodes have the labels that node_selector and affinity name there, and ' +
+      'PATCH the field. If it is not set, ask the administrator of the cluster which policy or admission webhook adds ' +
+      'rules.',
+  },
+  {
+    // A selector that matches only reserved nodes. Other messages name the taints of control-plane nodes too.
+    said: /untolerated taint.{0,2000}node affinity\/selector|node affinity\/selector.{0,2000}untolerated taint/is,
+    text:
+      'If the selected nodes have the taint that the message names, add a toleration for it to {placement}.tolerations. ' +
+      'The policy of the platform lists the allowed tolerations (placement.tolerations).',
   },
   {
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
@@ -115,7 +124,10 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
 /** Control-plane nodes nearly always have a taint, so this cause is used only if no other cause applies. */
 const TAINTED: CauseOfReason = {
   said: /untolerated taint|had taint|were unschedulable/i,
-  text: 'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary pods.',
+  text:
+    'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary ' +
+    'pods, or add a toleration for the taint that the message names to {placement}.tolerations. The policy of the ' +
+    'platform lists the allowed tolerations (placement.tolerations).',
 };
 
 const MISSING_FILES: readonly CauseOfReason[] = [

@@ -53,6 +53,12 @@ function sizesOf(component: Component): SizeFields {
 
 const NAMED_COMPONENT = /(?:^|: )(api|queue|orchestrator|executor|the database|the cache)\b/;
 
+/** The affected component. undefined: the problem does not name a component of the app. */
+function componentOf({ component, message }: Problem): Component | undefined {
+  const named = component ?? NAMED_COMPONENT.exec(message)?.[1];
+  return COMPONENTS.find((each) => each === named);
+}
+
 function sizeFields({ condition, component, message }: Problem): SizeFields {
   const named = component ?? NAMED_COMPONENT.exec(message)?.[1];
   if (condition === 'DatabaseReady' || named === 'database' || named === 'the database') return DATABASE;
@@ -140,12 +146,23 @@ const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g,
 
 const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);
 
+/** The pod setting of the affected component. */
+const settingOf = (field: string, problem: Problem): string => {
+  const component = componentOf(problem);
+  return `source_config.${field}${component === undefined ? '' : `.${component}`}`;
+};
+
 function filledIn(text: string, problem: Problem, before: string): string {
   const field = problem.field ?? NAMED_FIELD.exec(problem.message)?.[1];
   const sizes = Object.entries(containerSizes(problem, before)).map(
     ([name, fields]) => [`{${name}}`, `${SPEC}.${fields}`] as const,
   );
   const volume = field?.includes('.volumes') === true ? field : `${SPEC}.volumes`;
-  const places = [...sizes, ['{volume}', volume] as const, ['{field}', field ?? SPEC] as const];
+  const places = [
+    ...sizes,
+    ['{placement}', settingOf('placement', problem)] as const,
+    ['{volume}', volume] as const,
+    ['{field}', field ?? SPEC] as const,
+  ];
   return places.reduce((filled, [place, value]) => filled.replaceAll(place, value), text);
 }

@@ -269,6 +269,13 @@ export const normalPodTemplate: Normal = (value) =>
 /** Requests and limits of a container in normal form. undefined: no requests and limits. */
 export const normalResources: Normal = RESOURCES;
 
+const TOLERATION = fieldsOf({
+  key: unlessBlank,
+  operator: except('Equal'),
+  value: unlessBlank,
+  effect: unlessBlank,
+});
+
 const POD_SPEC = fieldsOf({
   containers: listOf(container('as rendered')),
   initContainers: listOf(container('as rendered')),
@@ -284,7 +291,8 @@ const POD_SPEC = fieldsOf({
   hostPID: unlessFalse,
   hostIPC: unlessFalse,
   nodeSelector: map,
-  tolerations: listOf(),
+  tolerations: listOf(TOLERATION),
+  affinity: unlessEmpty((value) => value ?? undefined),
   topologySpreadConstraints: listOf(),
   serviceAccount: () => undefined,
 });

@@ -8,6 +8,7 @@ import {
   shownPerComponent,
   withValues,
 } from './per-component.ts';
+import { type Placement, placementSchema } from './placement.ts';
 import { type SecurityProfile, securityProfileSchema } from './security-profile.ts';
 
 /**
@@ -18,16 +19,22 @@ import { type SecurityProfile, securityProfileSchema } from './security-profile.
 export interface PodSettings {
   security_profile?: SecurityProfile | undefined;
   health_checks?: PerComponent<HealthCheck> | undefined;
+  placement?: PerComponent<Placement> | undefined;
 }
 
 const HEALTH_CHECKS =
   'Health checks of the components. Default: a TCP check of the port of api, or an HTTP check if the platform sets a path, and ' +
   'no check of the other components. A PATCH replaces the checks of the components that it contains.';
 
+const PLACEMENT =
+  'Nodes on which the pods of the components run: node selectors, tolerations and affinity, within the policy. Default: any node ' +
+  'without taints. A PATCH replaces the placement of the components that it contains.';
+
 /** These fields of a request. null has the same meaning as an absent field, except in a PATCH, where null clears. */
 export const podSettingsBodyShape = {
   security_profile: securityProfileSchema.nullish(),
   health_checks: sentPerComponent(healthCheckSchema, HEALTH_CHECKS),
+  placement: sentPerComponent(placementSchema, PLACEMENT),
 };
 
 /** The settings of a request, in which null stands for a value that is not set. */
@@ -44,6 +51,7 @@ export type PodSettingsBody = {
 export const shownPodSettingsShape = {
   security_profile: securityProfileSchema.optional(),
   health_checks: shownPerComponent(healthCheckSchema, HEALTH_CHECKS),
+  placement: shownPerComponent(placementSchema, PLACEMENT),
 };
 
 /** Checks stored settings. */
@@ -53,7 +61,10 @@ export const podSettingsSchema: z.ZodType<PodSettings> = z.object(shownPodSettin
 export const POD_SETTINGS = Object.keys(podSettingsBodyShape) as (keyof PodSettings)[];
 
 /** The fields with one value for each component. */
-export const COMPONENT_SETTINGS = ['health_checks'] as const satisfies readonly (keyof PodSettings)[];
+export const COMPONENT_SETTINGS = [
+  'health_checks',
+  'placement',
+] as const satisfies readonly (keyof PodSettings)[];
 const COMPONENT_FIELDS: ReadonlySet<string> = new Set(COMPONENT_SETTINGS);
 
 /** Only these fields of an object, without unset ones, in the order of the contract. */

@@ -18,4 +18,10 @@ export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
     reasons: ['ReadinessFailed', 'CrashLoop'],
     back: BEFORE,
   },
+  {
+    fields: ['source_config.placement'],
+    refused: 'No node has the labels, or the nodes that have them have other taints or no room.',
+    reasons: ['Unschedulable'],
+    back: BEFORE,
+  },
 ];

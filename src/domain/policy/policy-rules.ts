@@ -10,6 +10,7 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
 import { healthCheckIssues } from './policy-health-checks.ts';
+import { placementIssues } from './policy-placement.ts';
 import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
 import { podSecurityIssues, profileIssues } from './policy-security.ts';
@@ -153,6 +154,7 @@ const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_security_profile', check: profileIssues },
   { name: 'policy_pod_security', check: podSecurityIssues },
   { name: 'policy_health_check', check: healthCheckIssues },
+  { name: 'policy_placement', check: placementIssues },
   { name: 'policy_volume_kind', check: volumeKinds },
   { name: 'policy_service_account', check: serviceAccount },
   { name: 'policy_token_audience', check: missingAudiences, always: true },

@@ -63,6 +63,16 @@ const policyShape = {
       .max(HEALTH_CHECK_LIMITS.periodSeconds)
       .describe('Minimum of period_seconds of health_checks.'),
   }),
+  placement: z.strictObject({
+    selector_keys: patterns.describe(
+      "Labels of nodes that node selectors and node affinity may use. '*' matches any text. The key of a match by the name of " +
+        'a node is metadata.name.',
+    ),
+    affinity: z.boolean().describe('Whether affinity is allowed.'),
+    tolerations: patterns.describe(
+      "Taints that may be tolerated, as key[=value][:effect]. '*' matches any text. An absent part matches everything.",
+    ),
+  }),
   volumes: z.strictObject({
     nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
     csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
@@ -139,6 +149,7 @@ export const policyFileSchema = z
     pod_security: policyShape.pod_security.optional(),
     security_profiles: policyShape.security_profiles.optional(),
     health_checks: policyShape.health_checks.partial().optional(),
+    placement: policyShape.placement.partial().optional(),
     volumes: policyShape.volumes.partial().optional(),
     resources: policyShape.resources.partial().optional(),
     service_accounts: policyShape.service_accounts.partial().optional(),
@@ -163,6 +174,7 @@ const SELF_HOSTED: Policy = {
   pod_security: 'baseline',
   security_profiles: ['baseline', 'restricted'],
   health_checks: { exec: true, min_period_seconds: 1 },
+  placement: { selector_keys: ['*'], affinity: true, tolerations: [] },
   volumes: { nfs: true, csi: true },
   resources: { allowed_extended: ['*'], default_limits: false },
   service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
@@ -194,6 +206,7 @@ const CLOUD: Policy = {
   pod_security: 'restricted',
   security_profiles: ['restricted'],
   health_checks: { exec: true, min_period_seconds: 5 },
+  placement: { selector_keys: [], affinity: false, tolerations: [] },
   volumes: { nfs: false, csi: false },
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
@@ -249,6 +262,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     pod_security: file.pod_security ?? base.pod_security,
     security_profiles: file.security_profiles ?? base.security_profiles,
     health_checks: { ...base.health_checks, ...file.health_checks },
+    placement: { ...base.placement, ...file.placement },
     volumes: { ...base.volumes, ...file.volumes },
     resources: { ...base.resources, ...file.resources },
     service_accounts: { ...base.service_accounts, ...file.service_accounts },

@@ -20,6 +20,7 @@ import { serviceAccountName } from '../names.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { appProbes } from './app-probes.ts';
 import { containerResources, withEphemeralStorage } from './container-resources.ts';
+import { podPlacement } from './pod-placement.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext, type SecurityLevel, securityLevel } from './security.ts';
 
@@ -123,6 +124,7 @@ function podSpec(
       ...besides.map((container) => userContainer(container, env, level, config)),
     ],
     ...some('volumes', podTemplate.volumes?.map(withSource)),
+    ...podPlacement(resource.spec.components[component]?.placement),
     terminationGracePeriodSeconds: GRACE_SECONDS[component],
     topologySpreadConstraints: spread(resource, component),
   };

@@ -121,7 +121,7 @@ describe('the validation of the custom resource', () => {
     const fromZero = leaves
       .filter(({ schema }) => schema.type === 'integer' && !(Number(schema['minimum'] ?? 0) > 0))
       .map(({ path }) => path);
-    const allowed = /scale\.(?:min|max)$|[gG]eneration$|[mM]ode$/;
+    const allowed = /scale\.(?:min|max)$|[gG]eneration$|[mM]ode$|tolerationSeconds$/;
     expect(fromZero.filter((path) => !allowed.test(path))).toEqual([]);
   });
 

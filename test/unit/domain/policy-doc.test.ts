@@ -70,6 +70,11 @@ test('docs/policy.md has the other defaults that are in force', () => {
   expect(cells('health_checks.min_period_seconds')).toEqual(
     both(({ health_checks }) => String(health_checks.min_period_seconds)),
   );
+  expect(cells('placement.selector_keys')).toEqual(['any', 'none']);
+  expect(both(({ placement }) => String(placement.selector_keys))).toEqual(['*', '']);
+  expect(cells('placement.affinity')).toEqual(both(({ placement }) => `\`${placement.affinity}\``));
+  expect(cells('placement.tolerations')).toEqual(['none', 'none']);
+  expect(both(({ placement }) => String(placement.tolerations))).toEqual(['', '']);
   expect(cells('volumes.nfs')).toEqual(both(({ volumes }) => `\`${volumes.nfs && volumes.csi}\``));
   expect(cells('caps.cpu')).toEqual(both(({ caps }) => `${caps.cpu}, ${gib(caps.memory_mb)}`));
   expect(cells('caps.env_count')).toEqual(

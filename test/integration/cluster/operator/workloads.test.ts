@@ -13,8 +13,10 @@ import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
 import { CRD_FILE } from '../../../../src/contract/crd/crd.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { storedTemplates } from '../../../../src/workloads/stored-templates.ts';
+import { podSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { FIELD_CASES, GOLDEN_CASES } from '../../../unit/workloads/golden-cases.ts';
+import { withSettings } from '../../../unit/workloads/pod-settings-cases.ts';
 import type { Rendered } from '../../../unit/workloads/render-request.ts';
 import {
   CLOUD,
@@ -185,9 +187,9 @@ describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
     ['cloud', 'restricted', CLOUD],
   ] as const)('are accepted by the API server in %s mode', async (_, podSecurity, config) => {
     await fc.assert(
-      fc.asyncProperty(validResourceSpec({ podSecurity }), async (spec) => {
+      fc.asyncProperty(validResourceSpec({ podSecurity }), podSettings(), async (spec, settings) => {
         const source = config === CLOUD ? 'internal_image' : 'external_image';
-        expect(await refusals({ ...minimalRequest(spec), source }, config)).toEqual([]);
+        expect(await refusals({ ...withSettings(settings, spec), source }, config)).toEqual([]);
       }),
       { numRuns: RUNS, seed, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
     );

@@ -95,6 +95,11 @@ test.each<[string, object, string]>([
   ['security_profile', { security_profile: 'privileged' }, 'security_profile'],
   ['type', { health_checks: { api: { type: 'grpc' } } }, 'health_checks.api.type'],
   ['command', { health_checks: { queue: { type: 'exec' } } }, 'health_checks.queue.command'],
+  [
+    'toleration',
+    { placement: { api: { tolerations: [{ value: 'b' }] } } },
+    'placement.api.tolerations.0.operator',
+  ],
   ['port', { health_checks: { api: { type: 'exec', command: ['a'], port: 1 } } }, 'health_checks.api.port'],
 ])('a request with an invalid %s gets a 422 that names the field', async (_what, source_config, path) => {
   const answer = await client.call<{ detail: Issue[] }>(
@@ -127,6 +132,20 @@ test('a check of a component that does not exist replaces no pods', async () => 
   });
 });
 
+test('a toleration that the policy does not list gets a 400 that names the entry', async () => {
+  const tolerations = [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }];
+  const body = createBody({ source_config: { placement: { api: { tolerations } } } });
+  const answer = await client.call<{ detail: Issue[] }>('POST', '/v2/deployments', body);
+  expect(answer).toMatchObject({
+    status: 400,
+    body: {
+      detail: [
+        { loc: ['body', 'source_config', 'placement', 'api', 'tolerations', 0], type: 'policy_placement' },
+      ],
+    },
+  });
+});
+
 describe('in cloud mode', () => {
   let cloud: ApiFixture;
   let tenant: Client;
@@ -138,6 +157,12 @@ describe('in cloud mode', () => {
 
   test.each<[string, object, string]>([
     ['the profile baseline', { security_profile: 'baseline' }, 'security_profile'],
+    [
+      'a node selector',
+      { placement: { api: { node_selector: { disk: 'ssd' } } } },
+      'placement.api.node_selector.disk',
+    ],
+    ['an affinity', { placement: { api: { affinity: {} } } }, 'placement.api.affinity'],
     [
       'a check every second',
       { health_checks: { api: { type: 'tcp', period_seconds: 1 } } },

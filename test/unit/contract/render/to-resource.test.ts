@@ -12,6 +12,7 @@ import {
   hasOwnEndpoint,
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { podSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
 
@@ -20,8 +21,9 @@ const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).s
 test('converts every valid record to a valid custom resource that relies on no default', () => {
   const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
   fc.assert(
-    fc.property(validResourceSpec(), type, (spec, deployment_type) => {
-      const request = { ...minimalRequest(), source_config: { deployment_type, resource_spec: spec } };
+    fc.property(validResourceSpec(), type, podSettings(), (spec, deployment_type, settings) => {
+      const source_config = { deployment_type, resource_spec: spec, ...settings };
+      const request = { ...minimalRequest(), source_config };
       const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
       const json = JSON.parse(JSON.stringify(resource.spec));
       expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);

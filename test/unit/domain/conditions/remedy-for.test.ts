@@ -60,6 +60,21 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   ['Unschedulable', '0/1 nodes are available: 1 Too many pods.', /fewer pods/],
   [
     'Unschedulable',
+    "queue: pod x: Unschedulable: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+    /source_config\.placement\.queue\. Check that nodes have the labels/,
+  ],
+  [
+    'Unschedulable',
+    "api: pod x: Unschedulable: 0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint {gpu: true}.",
+    /node_selector.*toleration for it to source_config\.placement\.api\.tolerations/,
+  ],
+  [
+    'Unschedulable',
+    'api: pod x: Unschedulable: 0/2 nodes are available: 2 node(s) had untolerated taint {gpu: true}.',
+    /toleration for the taint that the message names to source_config\.placement\.api\.tolerations/,
+  ],
+  [
+    'Unschedulable',
     '0/1 nodes are available: 1 Insufficient nvidia.com/gpu.',
     /resource that the message names/,
   ],
@@ -262,6 +277,16 @@ describe('the remedy of a cause', () => {
     for (const { causes } of Object.values(CAUSES_OF_REASONS))
       for (const { text: each } of causes)
         for (const [, name] of each.matchAll(/\{(\w+)\}/g))
-          expect(['cpu', 'cpuLimit', 'memory', 'memoryLimit', 'scale', 'volume', 'field']).toContain(name);
+          expect([
+            'cpu',
+            'cpuLimit',
+            'memory',
+            'memoryLimit',
+            'scale',
+            'placement',
+            'gpu',
+            'volume',
+            'field',
+          ]).toContain(name);
   });
 });

@@ -3,6 +3,7 @@ import { parsePolicy } from '../../../../src/app/policy-file.ts';
 import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
 import { HOSTING_MODES, type HostingMode } from '../../../../src/domain/deployment/source.ts';
 import type { PodSettings } from '../../../../src/domain/pod-settings/pod-settings.ts';
+import type { Toleration } from '../../../../src/domain/pod-settings/toleration.ts';
 import { type PolicyFile, resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { podPolicyViolations, policyViolations } from '../../../../src/domain/policy/policy-rules.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
@@ -84,5 +85,80 @@ describe('health_checks', () => {
     expect(refused('cloud', often)).toEqual(['health_checks.api.period_seconds']);
     expect(refused('cloud', { health_checks: { api: { type: 'tcp' } } })).toEqual([]);
     expect(refused('cloud', often, { file: { health_checks: { min_period_seconds: 1 } } })).toEqual([]);
+  });
+});
+
+describe('placement', () => {
+  const selector: PodSettings = { placement: { queue: { node_selector: { 'example.com/pool': 'a' } } } };
+  const toleration = (...tolerations: Toleration[]): PodSettings => ({ placement: { api: { tolerations } } });
+  const affinity: PodSettings = {
+    placement: {
+      api: {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [
+                {
+                  matchExpressions: [{ key: 'disk', operator: 'Exists' }],
+                  matchFields: [{ key: 'metadata.name', operator: 'In', values: ['node-1'] }],
+                },
+              ],
+            },
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { weight: 1, preference: { matchExpressions: [{ key: 'zone', operator: 'Exists' }] } },
+            ],
+          },
+        },
+      },
+    },
+  };
+  const gpu: Toleration = { key: 'gpu', operator: 'Exists', effect: 'NoSchedule' };
+
+  test('can have any selector and affinity, and no toleration, in self_hosted', () => {
+    expect(refused('self_hosted', selector)).toEqual([]);
+    expect(refused('self_hosted', affinity)).toEqual([]);
+    expect(refused('self_hosted', toleration(gpu))).toEqual(['placement.api.tolerations.0']);
+  });
+
+  test('can have nothing in cloud', () => {
+    expect(refused('cloud', selector)).toEqual(['placement.queue.node_selector.example.com/pool']);
+    expect(refused('cloud', affinity)).toEqual(['placement.api.affinity']);
+    expect(refused('cloud', toleration(gpu))).toEqual(['placement.api.tolerations.0']);
+    expect(refused('cloud', { placement: { api: { node_selector: {}, tolerations: [] } } })).toEqual([]);
+  });
+
+  test('has the same rule for selectors and for the labels of an affinity', () => {
+    const file: PolicyFile = { placement: { selector_keys: ['disk', 'example.com/*'] } };
+    expect(refused('self_hosted', selector, { file })).toEqual([]);
+    const node = 'placement.api.affinity.nodeAffinity';
+    expect(refused('self_hosted', affinity, { file })).toEqual([
+      `${node}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchFields.0.key`,
+      `${node}.preferredDuringSchedulingIgnoredDuringExecution.0.preference.matchExpressions.0.key`,
+    ]);
+  });
+
+  test.each<[Toleration, string, boolean]>([
+    [gpu, 'gpu', true],
+    [gpu, 'gpu:NoSchedule', true],
+    [gpu, 'gpu:NoExecute', false],
+    [gpu, 'gpu=true', false],
+    [gpu, '*', true],
+    [gpu, 'g', false],
+    [{ key: 'gpu', value: 'true' }, 'gpu=true', true],
+    [{ key: 'gpu', value: 'true' }, 'gpu=true:NoSchedule', false],
+    [{ key: 'gpu', value: 'true' }, 'gpu=t*', true],
+    [{ key: 'gpu' }, 'gpu=true', false],
+    [{ key: 'gpu' }, 'gpu=', true],
+    [{ key: 'nvidia.com/gpu', operator: 'Exists' }, 'nvidia.com/*', true],
+    // Everything is tolerated, so everything must be allowed.
+    [{ operator: 'Exists' }, 'gpu', false],
+    [{ operator: 'Exists' }, 'g*', false],
+    [{ operator: 'Exists' }, '*', true],
+    [{ operator: 'Exists', effect: 'NoExecute' }, '*:NoSchedule', false],
+  ])('with the toleration %j and the entry %s is allowed: %s', (given, entry, allowed) => {
+    const file: PolicyFile = { placement: { tolerations: ['other', entry] } };
+    expect(refused('cloud', toleration(given), { file })).toEqual(
+      allowed ? [] : ['placement.api.tolerations.0'],
+    );
   });
 });

@@ -85,3 +85,31 @@ describe('a custom resource with a health check', () => {
     expect(template()).toBe(before);
   });
 });
+
+describe('a custom resource with a placement', () => {
+  const placed = (placement: object) => ({ components: { api: { placement } } });
+  const master = { tolerations: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }] };
+
+  test('is rejected when the policy does not allow it, also where the definition stores free-form objects', () => {
+    expect(parts(placed({ nodeSelector: { disk: 'ssd' } }))).toEqual([]);
+    expect(parts(placed({ nodeSelector: { disk: 'ssd' } }), 'cloud')).toEqual([
+      'spec.components.api.placement.nodeSelector.disk',
+    ]);
+    expect(parts(placed(master))).toEqual(['spec.components.api.placement.tolerations[0]']);
+    expect(parts(placed({ affinity: {} }), 'cloud')).toEqual(['spec.components.api.placement.affinity']);
+    expect(parts(placed({ nodeSelector: { 'a b': 'c' } }))).toEqual([
+      'spec.components.api.placement.nodeSelector.a b',
+    ]);
+  });
+
+  test('that was allowed cannot get another toleration by a change of the component', async () => {
+    const world = new World({ ...PLAIN, ...placed({ nodeSelector: { disk: 'ssd' } }) });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(JSON.stringify(world.cluster.get(API))).toContain('"nodeSelector":{"disk":"ssd"}');
+    world.change({ ...PLAIN, ...placed({ nodeSelector: { disk: 'ssd' }, ...master }) });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(JSON.stringify(world.cluster.get(API))).not.toContain('control-plane');
+  });
+});
