@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { MAX_GPUS } from '../../src/domain/pod-settings/gpu.ts';
 import { HEALTH_CHECK_LIMITS, type HealthCheck } from '../../src/domain/pod-settings/health-check.ts';
 import type { Placement } from '../../src/domain/pod-settings/placement.ts';
 import type { PodSettings, PodSettingsBody } from '../../src/domain/pod-settings/pod-settings.ts';
@@ -72,6 +73,7 @@ export const fullPodSettings = {
     },
     queue: { node_selector: { 'example.com/pool': 'batch' } },
   },
+  gpu: { api: { resource: 'nvidia.com/gpu', count: 2 }, queue: { resource: 'nvidia.com/mig-1g.5gb', count: 1 } },
 } satisfies PodSettings;
 
 const record = <T>(model: { [Field in keyof T]: fc.Arbitrary<T[Field]> }) =>
@@ -157,6 +159,9 @@ const VALUES: { readonly [Field in keyof PodSettings]-?: fc.Arbitrary<NonNullabl
   security_profile: fc.constantFrom(...SECURITY_PROFILES),
   health_checks: perComponent(healthCheck()),
   placement: perComponent(placement()),
+  gpu: perComponent(
+    fc.record({ resource: fc.constantFrom('nvidia.com/gpu', 'amd.com/gpu'), count: upTo(MAX_GPUS) }),
+  ),
 };
 
 /** Pod settings as they are stored. */

@@ -28,6 +28,7 @@ const NAMES: Readonly<Record<ComponentSetting, SettingNames>> = {
     },
   },
   placement: { field: 'placement', members: { node_selector: 'nodeSelector' } },
+  gpu: { field: 'gpu', members: {} },
 };
 const SETTINGS = Object.entries(NAMES) as [ComponentSetting, SettingNames][];
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { MAX_RESOURCE_NAME } from '../../domain/kubernetes/resources.ts';
 import { affinitySchema } from '../../domain/pod-settings/affinity.ts';
+import { MAX_GPUS } from '../../domain/pod-settings/gpu.ts';
 import {
   HEALTH_CHECK_LIMITS,
   HEALTH_CHECK_TYPES,
@@ -76,9 +78,18 @@ const placementSchema = z
   .describe('Nodes on which the pods of the component run.');
 export type PlacementSpec = z.infer<typeof placementSchema>;
 
+const gpuSchema = z
+  .strictObject({
+    resource: z.string().max(MAX_RESOURCE_NAME).describe('Extended resource, such as nvidia.com/gpu.'),
+    count: z.int().min(1).max(MAX_GPUS).describe('Number of devices of each pod.'),
+  })
+  .describe('GPUs of the app container.');
+export type GpuSpec = z.infer<typeof gpuSchema>;
+
 /** The optional settings of one component. */
 export const componentSettingsShape = {
   healthCheck: healthCheckSchema.optional(),
   placement: placementSchema.optional(),
+  gpu: gpuSchema.optional(),
 };
 export type ComponentSettings = z.infer<z.ZodObject<typeof componentSettingsShape>>;

@@ -86,8 +86,9 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     // Extended resources, such as GPUs.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
     text:
-      'No node has enough of the resource that the message names. Remove the resource from the containers that ' +
-      'request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
+      'No node has enough GPUs or other devices: those of the resource that the message names are missing or in use. A rollout ' +
+      'needs the devices of one pod in addition to those of the running pods. Request fewer ({gpu}, and resources of sidecars ' +
+      'and init_containers), check the name of the resource, or ask the administrator of the cluster for nodes that have it.',
   },
   {
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
@@ -224,6 +225,10 @@ const QUOTA: readonly CauseOfReason[] = [
     text: 'The quota has no memory left: request less ({memory}).',
   },
   { said: /limits\.memory/i, text: 'The quota has no memory limit left: lower {memoryLimit}.' },
+  {
+    said: /requests\.[a-z0-9.-]{1,253}\/[a-z0-9._-]{1,63}/i,
+    text: 'The quota has no GPUs or other devices left of the kind that the message names: request fewer ({gpu}).',
+  },
   {
     said: /requests\.storage|persistentvolumeclaims/i,
     text: 'The quota has no storage left: lower db_storage_gi, down to the capacity of the volume.',

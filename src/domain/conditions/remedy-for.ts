@@ -160,7 +160,7 @@ function filledIn(text: string, problem: Problem, before: string): string {
   const volume = field?.includes('.volumes') === true ? field : `${SPEC}.volumes`;
   const places = [
     ...sizes,
-    ['{placement}', settingOf('placement', problem)] as const,
+    ...['placement', 'gpu'].map((name) => [`{${name}}`, settingOf(name, problem)] as const),
     ['{volume}', volume] as const,
     ['{field}', field ?? SPEC] as const,
   ];

@@ -13,6 +13,8 @@ import {
 const GIBI = 2n ** 30n;
 const HUGE_PAGES = 'hugepages-';
 const MAX_RESOURCES = 16;
+/** Maximum length of the name of a resource. */
+export const MAX_RESOURCE_NAME = 317;
 
 interface ResourceKind {
   /** The amount must be a multiple of this. */
@@ -76,6 +78,11 @@ function resourceKind(name: string): ResourceKind | null {
   return extendedResource(NANO_PER_UNIT, 'must be a whole number');
 }
 
+/** Whether the name is that of a device, such as example.com/gpu. Huge pages are no devices. */
+export function isExtendedResource(name: string): boolean {
+  return !Object.hasOwn(NATIVE, name) && !name.startsWith(HUGE_PAGES) && resourceKind(name) !== null;
+}
+
 type IssueSink = Pick<z.core.$RefinementCtx, 'addIssue'>;
 
 function checkAmounts(list: Record<string, string>, ctx: IssueSink): void {
@@ -105,7 +112,7 @@ const withoutNoise = (list: Record<string, string>): Record<string, string> =>
   typeof list['cpu'] === 'string' ? { ...list, cpu: withoutCoreNoise(list['cpu']) } : list;
 
 const resourceListSchema = z
-  .record(z.string().max(317), quantitySchema)
+  .record(z.string().max(MAX_RESOURCE_NAME), quantitySchema)
   .overwrite(withoutNoise)
   .superRefine(checkAmounts)
   .meta({ freeForm: true });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Gpu, gpuSchema } from './gpu.ts';
 import { type HealthCheck, healthCheckSchema } from './health-check.ts';
 import {
   allComponents,
@@ -20,6 +21,7 @@ export interface PodSettings {
   security_profile?: SecurityProfile | undefined;
   health_checks?: PerComponent<HealthCheck> | undefined;
   placement?: PerComponent<Placement> | undefined;
+  gpu?: PerComponent<Gpu> | undefined;
 }
 
 const HEALTH_CHECKS =
@@ -30,11 +32,16 @@ const PLACEMENT =
   'Nodes on which the pods of the components run: node selectors, tolerations and affinity, within the policy. Default: any node ' +
   'without taints. A PATCH replaces the placement of the components that it contains.';
 
+const GPU =
+  'GPUs of the components, within the extended resources that the policy allows. Default: none. A PATCH replaces the GPUs of the ' +
+  'components that it contains.';
+
 /** These fields of a request. null has the same meaning as an absent field, except in a PATCH, where null clears. */
 export const podSettingsBodyShape = {
   security_profile: securityProfileSchema.nullish(),
   health_checks: sentPerComponent(healthCheckSchema, HEALTH_CHECKS),
   placement: sentPerComponent(placementSchema, PLACEMENT),
+  gpu: sentPerComponent(gpuSchema, GPU),
 };
 
 /** The settings of a request, in which null stands for a value that is not set. */
@@ -52,6 +59,7 @@ export const shownPodSettingsShape = {
   security_profile: securityProfileSchema.optional(),
   health_checks: shownPerComponent(healthCheckSchema, HEALTH_CHECKS),
   placement: shownPerComponent(placementSchema, PLACEMENT),
+  gpu: shownPerComponent(gpuSchema, GPU),
 };
 
 /** Checks stored settings. */
@@ -64,6 +72,7 @@ export const POD_SETTINGS = Object.keys(podSettingsBodyShape) as (keyof PodSetti
 export const COMPONENT_SETTINGS = [
   'health_checks',
   'placement',
+  'gpu',
 ] as const satisfies readonly (keyof PodSettings)[];
 const COMPONENT_FIELDS: ReadonlySet<string> = new Set(COMPONENT_SETTINGS);
 

@@ -1,10 +1,11 @@
 import { type ContainerAt, eachContainer } from '../kubernetes/pod-containers.ts';
 import { parseQuantity } from '../kubernetes/quantity.ts';
+import { COMPONENTS } from '../resource-spec/components.ts';
 import { CONTAINER_DEFAULTS, type DefaultedResource } from '../resource-spec/container-defaults.ts';
 import { matchesAny, type Policy } from './policy.ts';
 import type { PodView, Violation } from './policy-view.ts';
 
-/** Rules for resources of the init containers, sidecars and volumes of a tenant. */
+/** Rules for resources of the init containers, sidecars and volumes of a tenant, and for GPUs. */
 
 const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec', ...path];
 
@@ -35,8 +36,19 @@ function limitIssues({ container: { resources }, loc }: ContainerAt): Violation[
   });
 }
 
+/** GPUs of the components that are no allowed devices. */
+function gpuIssues({ settings }: PodView, allowed: readonly string[]): Violation[] {
+  return COMPONENTS.flatMap((component) => {
+    const gpu = settings.gpu?.[component];
+    if (gpu === undefined || matchesAny(gpu.resource, allowed)) return [];
+    const loc = ['source_config', 'gpu', component, 'resource'];
+    return [{ loc, msg: 'the policy does not allow this resource' }];
+  });
+}
+
 /** Resources that the policy does not allow, and requests that need a limit. */
-export function resourceIssues({ spec: sent }: PodView, { resources }: Policy): Violation[] {
+export function resourceIssues(view: PodView, { resources }: Policy): Violation[] {
+  const { spec: sent } = view;
   const ofContainers = eachContainer(sent).flatMap((each) => [
     ...extendedIssues(each, resources.allowed_extended),
     ...(resources.default_limits ? limitIssues(each) : []),
@@ -55,5 +67,5 @@ export function resourceIssues({ spec: sent }: PodView, { resources }: Policy): 
       { loc: spec('volumes', index, 'emptyDir', 'medium'), msg: 'the policy does not allow huge pages' },
     ];
   });
-  return [...ofContainers, ...ofVolumes];
+  return [...gpuIssues(view, resources.allowed_extended), ...ofContainers, ...ofVolumes];
 }

@@ -1,13 +1,13 @@
 import type { BodyIssue } from '../core/body-issue.ts';
 import type { SourceConfig } from '../deployment/deployment.ts';
 import type { Container } from '../kubernetes/container.ts';
-import { isNativeSidecar, ordinary, startOrder } from '../kubernetes/pod-containers.ts';
 import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
 import { COMPONENT_FIELDS, COMPONENTS } from '../resource-spec/components.ts';
 import { CONTAINER_DEFAULTS } from '../resource-spec/container-defaults.ts';
 import { effectiveSpec, isOff, scaleOfComponent } from '../resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import { milliCpu, type ResourceSpecField } from '../resource-spec/resource-spec.ts';
+import { podAmount, podDevices } from './pod-request.ts';
 import { maxInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
 
 /** Usage of tenant quotas by deployments, and checks of changes against them. */
@@ -17,6 +17,8 @@ export interface QuotaUsage {
   readonly cpuM: number;
   readonly memoryMb: number;
   readonly storageGi: number;
+  /** GPUs and other devices. Absent: none. */
+  readonly gpus?: number;
 }
 
 /** Usage of a tenant. A deployment that is being deleted counts only with its volume, until the volume is deleted. */
@@ -47,6 +49,8 @@ interface Part {
   readonly cpu: number;
   /** MiB. */
   readonly memory: number;
+  /** Number of devices. */
+  readonly gpus: number;
   /** The fields that determine the requests. */
   readonly fields: Readonly<Record<Resource, ResourceSpecField>>;
 }
@@ -71,30 +75,14 @@ function requested({ resources }: Container, resource: Resource): bigint {
   return parseQuantity(named ?? CONTAINER_DEFAULTS.requests[resource]) ?? 0n;
 }
 
-const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
-const largest = (amounts: readonly bigint[]) =>
-  amounts.reduce((most, each) => (each > most ? each : most), 0n);
-
-/**
- * The request of an app pod as the scheduler computes it, rounded up to a millicore or MiB. The request is the maximum
- * of the sum of all concurrent containers, and of the sum of each init container with the native sidecars that start
- * before it.
- */
+/** The request of an app pod as the scheduler computes it, rounded up to a millicore or MiB. */
 function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
   const unit = UNITS[resource];
-  const { sidecars, init_containers: inits } = effective;
-  let [native, starting] = [0n, 0n];
-  for (const container of startOrder(sidecars, inits)) {
-    const amount = requested(container, resource);
-    starting = largest([starting, native + amount]);
-    if (isNativeSidecar(container)) native += amount;
-  }
-  const besides = ordinary(sidecars).map((each) => requested(each, resource));
-  const running = BigInt(own) * unit + sum(besides) + native;
-  return Number((largest([running, starting]) + unit - 1n) / unit);
+  const nano = podAmount(effective, BigInt(own) * unit, (container) => requested(container, resource));
+  return Number((nano + unit - 1n) / unit);
 }
 
-function componentParts(effective: EffectiveResourceSpec): Part[] {
+function componentParts(effective: EffectiveResourceSpec, gpu: SourceConfig['gpu']): Part[] {
   return COMPONENTS.map((component) => {
     const { cpu, memory } = COMPONENT_FIELDS[component];
     return {
@@ -102,6 +90,7 @@ function componentParts(effective: EffectiveResourceSpec): Part[] {
       pods: scaleOfComponent(effective, component).max,
       cpu: podRequest(effective, milliCpu(effective[cpu] ?? 0), 'cpu'),
       memory: podRequest(effective, effective[memory] ?? 0, 'memory'),
+      gpus: podDevices(effective, gpu?.[component]),
       fields: { cpu, memory },
     };
   }).filter(({ pods }) => pods > 0);
@@ -115,18 +104,19 @@ function dataPart(
   name: string,
   fields: typeof CACHE_FIELDS | typeof DATABASE_FIELDS,
 ): Part {
-  return { name, pods: 1, cpu: milliCpu(effective[fields.cpu]), memory: effective[fields.memory], fields };
+  const cpu = milliCpu(effective[fields.cpu]);
+  return { name, pods: 1, cpu, memory: effective[fields.memory], gpus: 0, fields };
 }
 
 /** The usage of a deployment. While a deployment is switched off, only its database volume counts. */
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
-  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
+  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings, gpu } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
   const storageGi = external.database ? (external.keptVolumeGi ?? 0) : effective.db_storage_gi;
   if (isOff(effective)) return { parts: [], storageGi };
   return {
     parts: [
-      ...componentParts(effective),
+      ...componentParts(effective, gpu),
       ...(external.database ? [] : [dataPart(effective, 'database', DATABASE_FIELDS)]),
       ...(external.cache ? [] : [dataPart(effective, 'cache', CACHE_FIELDS)]),
     ],
@@ -134,12 +124,18 @@ export function demandOf(sourceConfig: SourceConfig, external: ExternalServices)
   };
 }
 
-const total = ({ parts }: Demand, resource: Resource) =>
+const total = ({ parts }: Demand, resource: Resource | 'gpus') =>
   parts.reduce((all, part) => all + part.pods * part[resource], 0);
 
 /** The total of a demand. */
 export function usageOf(demand: Demand): QuotaUsage {
-  return { cpuM: total(demand, 'cpu'), memoryMb: total(demand, 'memory'), storageGi: demand.storageGi };
+  const gpus = total(demand, 'gpus');
+  return {
+    cpuM: total(demand, 'cpu'),
+    memoryMb: total(demand, 'memory'),
+    storageGi: demand.storageGi,
+    ...(gpus === 0 ? {} : { gpus }),
+  };
 }
 
 /** An amount in the unit of the quota: cores, MiB, GiB. */
@@ -173,6 +169,14 @@ function blameLargest(resource: Resource, quota: TenantQuota): Row['blame'] {
   };
 }
 
+/** The component with the most devices, and the devices of each. */
+function blameGpus({ parts }: Demand): ReturnType<Row['blame']> {
+  const using = parts.filter(({ gpus }) => gpus > 0).toSorted((a, b) => b.pods * b.gpus - a.pods * a.gpus);
+  const text = using.map(({ name, pods, gpus }) => `${name} ${pods} × ${gpus}`).join(', ');
+  const [first] = using;
+  return { loc: ['source_config', 'gpu', ...(first === undefined ? [] : [first.name])], text: ` (${text})` };
+}
+
 const identity = (quota: number) => quota;
 
 const ROWS: readonly Row[] = [
@@ -204,6 +208,12 @@ const ROWS: readonly Row[] = [
     amount: ({ storageGi }) => storageGi,
     blame: () => ({ loc: [...SPEC, 'db_storage_gi'], text: '' }),
   },
+  {
+    quota: 'gpus',
+    unit: 'GPUs and other devices',
+    amount: ({ gpus = 0 }) => gpus,
+    blame: blameGpus,
+  },
 ];
 
 export interface QuotaQuestion {
@@ -219,7 +229,7 @@ export interface QuotaQuestion {
 export function quotaIssues({ quotas, others, before, demand }: QuotaQuestion): BodyIssue[] {
   const after: TenantUsage = { deployments: 1, beingDeleted: 0, ...usageOf(demand) };
   return ROWS.flatMap(({ quota, unit, bound = identity, amount, blame }) => {
-    const own = quotas[quota];
+    const own = quotas[quota] ?? null;
     const most = own === null ? null : bound(own);
     const allowed = most === null ? null : quota === 'cpu' ? Math.round(most * 1000) : most;
     const together = amount(others) + amount(after);

@@ -29,6 +29,15 @@ export const tenantQuotasSchema = z.strictObject({
     'Maximum memory requested at full scale in MiB, including data services. null: no limit.',
   ),
   storage_gi: most(10_000_000_000).describe('Maximum storage of databases in GiB. null: no limit.'),
+  gpus: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .nullable()
+    .optional()
+    .describe(
+      'Maximum number of GPUs and other extended resources requested at full scale. null or absent: no limit.',
+    ),
 });
 /** null: no limit. */
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;
@@ -52,5 +61,5 @@ export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>):
 
 /** Whether any quota has a limit. */
 export function isLimited(quotas: Partial<TenantQuotas>): boolean {
-  return Object.values(quotas).some((quota) => quota !== null);
+  return Object.values(quotas).some((quota) => quota != null);
 }

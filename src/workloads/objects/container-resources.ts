@@ -1,5 +1,6 @@
 import type { V1Container } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { GpuSpec } from '../../contract/resource/component-settings.ts';
 import {
   NANO_PER_UNIT,
   normalQuantity,
@@ -63,6 +64,16 @@ export function withEphemeralStorage(
   const own = limit === null ? 0n : (parseQuantity(limit) ?? 0n) / NANO_PER_UNIT;
   const total = declared === 0n ? limit : String(normalQuantity(String(own + declared)));
   return withAmount(withAmount(resources, 'requests', request), 'limits', limit === null ? null : total);
+}
+
+/** The resources with the GPUs of the app container. A request of a device equals its limit. */
+export function withGpus(resources: Resources | undefined, gpu: GpuSpec | undefined): Resources | undefined {
+  if (gpu === undefined) return resources;
+  const devices = { [gpu.resource]: String(gpu.count) };
+  return {
+    requests: { ...resources?.requests, ...devices },
+    limits: { ...resources?.limits, ...devices },
+  };
 }
 
 function withAmount(

@@ -19,7 +19,7 @@ import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { appProbes } from './app-probes.ts';
-import { containerResources, withEphemeralStorage } from './container-resources.ts';
+import { containerResources, withEphemeralStorage, withGpus } from './container-resources.ts';
 import { podPlacement } from './pod-placement.ts';
 import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext, type SecurityLevel, securityLevel } from './security.ts';
@@ -45,7 +45,8 @@ function appContainer(
 ): V1Container {
   const { spec } = resource;
   const { envSecretName } = spec.revision;
-  const resources = spec.components[component]?.resources;
+  const { resources, gpu } = spec.components[component] ?? {};
+  const storage = withEphemeralStorage(resources, config, spec.podTemplate.volumes);
   return {
     name: APP_CONTAINER_NAME,
     image,
@@ -53,7 +54,7 @@ function appContainer(
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...appProbes(resource, component, config),
-    ...containerResources(withEphemeralStorage(resources, config, spec.podTemplate.volumes)),
+    ...containerResources(withGpus(storage, gpu)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(levelOf(resource, config)),
   };

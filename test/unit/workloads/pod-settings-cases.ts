@@ -27,5 +27,6 @@ export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }
   { field: 'security_profile.baseline', request: withSettings({ security_profile: 'baseline' }) },
   { field: 'health_checks.http', request: check({ type: 'http' }) },
   { field: 'health_checks.tcp', request: check({ type: 'tcp', period_seconds: 6 }) },
+  { field: 'gpu.api', request: withSettings({ gpu: { api: { resource: 'amd.com/gpu', count: 1 } } }) },
   { field: 'health_checks.none', request: check({ type: 'none' }) },
 ];

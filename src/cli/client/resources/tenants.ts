@@ -52,7 +52,8 @@ function takesQuotas(made: Command): Command {
     .addOption(option('--deployments <n>', 'maximum number of deployments', whole))
     .addOption(option('--cpu <cores>', 'maximum of processor cores, such as 2.5', fractional))
     .addOption(option('--memory-mb <mib>', 'maximum of memory in MiB', fractional))
-    .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional));
+    .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional))
+    .addOption(option('--gpus <n>', 'maximum number of GPUs', whole));
 }
 
 type Quota = number | 'none';
@@ -62,16 +63,18 @@ interface QuotaOptions {
   readonly cpu?: Quota;
   readonly memoryMb?: Quota;
   readonly storageGi?: Quota;
+  readonly gpus?: Quota;
 }
 
 const limitOf = (quota: Quota | undefined) => (quota === 'none' ? null : quota);
 
-const quotasOf = ({ deployments, cpu, memoryMb, storageGi }: QuotaOptions): Quotas =>
+const quotasOf = ({ deployments, cpu, memoryMb, storageGi, gpus }: QuotaOptions): Quotas =>
   given({
     deployments: limitOf(deployments),
     cpu: limitOf(cpu),
     memory_mb: limitOf(memoryMb),
     storage_gi: limitOf(storageGi),
+    gpus: limitOf(gpus),
   });
 
 const create = (host: Host) =>

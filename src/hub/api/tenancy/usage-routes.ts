@@ -24,6 +24,12 @@ const usageSchema = z
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
+        gpus: z
+          .int()
+          .optional()
+          .describe(
+            'GPUs and other extended resources requested at full scale. Absent: none are requested, and no quota limits them.',
+          ),
       })
       .meta({
         id: 'UsageAmounts',
@@ -53,15 +59,18 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, gpus } = used;
+        const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
+        const showsGpus = gpus !== undefined || quotas.gpus != null;
         return {
-          quotas: quotasInForce(deps.policy.tenant_quotas, tenant.quotas),
+          quotas,
           usage: {
             deployments,
             being_deleted: beingDeleted,
             cpu: cpuM / 1000,
             memory_mb: memoryMb,
             storage_gi: storageGi,
+            ...(showsGpus ? { gpus: gpus ?? 0 } : {}),
           },
         };
       });

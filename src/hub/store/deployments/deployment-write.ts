@@ -67,5 +67,6 @@ export function writtenValues(written: {
     quotaCpuM: usage?.cpuM ?? null,
     quotaMemoryMb: usage?.memoryMb ?? null,
     quotaStorageGi: usage?.storageGi ?? null,
+    quotaGpus: usage === undefined ? null : (usage.gpus ?? 0),
   };
 }

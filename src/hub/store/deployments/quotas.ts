@@ -3,7 +3,7 @@ import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
 import type { QuotaUsage, TenantUsage } from '../../../domain/policy/quota-usage.ts';
 import { isLimited, quotasInForce, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
 import type { Transaction } from '../core/database.ts';
-import { and, eq, gt, isNull, type SQL, sql } from '../core/drizzle.ts';
+import { and, eq, gt, isNull, or, type SQL, sql } from '../core/drizzle.ts';
 import type { SealedSecrets } from '../core/records.ts';
 import { deployments, secretSets } from '../core/schema.ts';
 import { lockQuotasStatement } from '../sql/quotas/lock-quotas.ts';
@@ -85,7 +85,11 @@ async function measureAll(
   for (;;) {
     const rows = await shares(
       transaction,
-      and(eq(deployments.tenantId, tenantId), gt(deployments.id, last), isNull(deployments.quotaCpuM)),
+      and(
+        eq(deployments.tenantId, tenantId),
+        gt(deployments.id, last),
+        or(isNull(deployments.quotaCpuM), isNull(deployments.quotaGpus)),
+      ),
     );
     const usages = rows.map((row) => shareOf(tenantId, row, measure));
     for (const [index, { id, deleting }] of rows.entries()) {
@@ -101,6 +105,7 @@ async function measureAll(
       cpuM: usages.map(({ cpuM }) => cpuM),
       memoryMb: usages.map(({ memoryMb }) => memoryMb),
       storageGi: usages.map(({ storageGi }) => storageGi),
+      gpus: usages.map(({ gpus = 0 }) => gpus),
     });
   }
 }
@@ -109,17 +114,18 @@ const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryM
 
 /** @param counted a row of the sums, of which only the usage is read */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
-  const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = counted;
-  return more.reduce<TenantUsage>(
-    (sum, each) => ({
-      deployments,
-      beingDeleted,
-      cpuM: sum.cpuM + each.cpuM,
-      memoryMb: sum.memoryMb + each.memoryMb,
-      storageGi: sum.storageGi + each.storageGi,
-    }),
-    { deployments, beingDeleted, cpuM, memoryMb, storageGi },
-  );
+  const { deployments, beingDeleted } = counted;
+  const all: readonly QuotaUsage[] = [counted, ...more];
+  const total = (amount: (usage: QuotaUsage) => number) => all.reduce((sum, each) => sum + amount(each), 0);
+  const gpus = total((each) => each.gpus ?? 0);
+  return {
+    deployments,
+    beingDeleted,
+    cpuM: total(({ cpuM }) => cpuM),
+    memoryMb: total(({ memoryMb }) => memoryMb),
+    storageGi: total(({ storageGi }) => storageGi),
+    ...(gpus === 0 ? {} : { gpus }),
+  };
 }
 
 /** The usage of one deployment (null: no deployment), and of all other deployments of the tenant. */

@@ -113,6 +113,8 @@ export const deployments = pgTable(
     quotaCpuM: amount('quota_cpu_m'),
     quotaMemoryMb: amount('quota_memory_mb'),
     quotaStorageGi: amount('quota_storage_gi'),
+    /** null: an earlier version measured the deployment, without devices. */
+    quotaGpus: amount('quota_gpus'),
     /** End of the grace period. Until then, only pods are removed, and the deployment can be restored. */
     purgeAfter: time('purge_after'),
 

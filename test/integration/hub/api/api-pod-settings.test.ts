@@ -95,6 +95,7 @@ test.each<[string, object, string]>([
   ['security_profile', { security_profile: 'privileged' }, 'security_profile'],
   ['type', { health_checks: { api: { type: 'grpc' } } }, 'health_checks.api.type'],
   ['command', { health_checks: { queue: { type: 'exec' } } }, 'health_checks.queue.command'],
+  ['resource', { gpu: { api: { resource: 'cpu', count: 1 } } }, 'gpu.api.resource'],
   [
     'toleration',
     { placement: { api: { tolerations: [{ value: 'b' }] } } },
@@ -146,6 +147,38 @@ test('a toleration that the policy does not list gets a 400 that names the entry
   });
 });
 
+describe('the quota of GPUs', () => {
+  interface Usage {
+    quotas: { gpus?: number };
+    usage: { gpus?: number };
+  }
+  const usageOf = async (of: Client) => (await of.call<Usage>('GET', '/v2/usage')).body;
+  const gpu = (count: number) => ({ gpu: { api: { resource: 'nvidia.com/gpu', count } } });
+
+  test('counts GPUs, rejects a change above it, and is absent from responses without GPUs', async () => {
+    const tenant = await api.tenant();
+    const before = await usageOf(tenant);
+    expect(before.usage).not.toHaveProperty('gpus');
+    expect(before.quotas).not.toHaveProperty('gpus');
+    const admin = await api.client(null, ['admin']);
+    const set = await admin.call('PATCH', `/v2/tenants/${tenant.tenantId}`, { quotas: { gpus: 3 } });
+    expect(set.status, JSON.stringify(set.body)).toBe(200);
+    const made = await create(tenant, { source_config: gpu(2) });
+    expect(await usageOf(tenant)).toMatchObject({ quotas: { gpus: 3 }, usage: { gpus: 2 } });
+    const more = await tenant.call<{ detail: Issue[] }>('POST', '/v2/deployments', createBody({ source_config: gpu(2) }));
+    expect(more.status).toBe(400);
+    expect(more.body.detail).toMatchObject([
+      { loc: ['body', 'source_config', 'gpu', 'api'], type: 'quota_gpus' },
+    ]);
+    // A deployment that an earlier version measured has no stored number of devices.
+    await api.store.sql('UPDATE deployments SET quota_gpus = NULL WHERE id = $1', [made.id]);
+    expect((await usageOf(tenant)).usage.gpus).toBe(2);
+    const off = await tenant.call('PATCH', `/v2/deployments/${made.id}`, { source_config: { gpu: null } });
+    expect(off.status).toBe(200);
+    expect((await usageOf(tenant)).usage.gpus).toBe(0);
+  });
+});
+
 describe('in cloud mode', () => {
   let cloud: ApiFixture;
   let tenant: Client;
@@ -162,6 +195,7 @@ describe('in cloud mode', () => {
       { placement: { api: { node_selector: { disk: 'ssd' } } } },
       'placement.api.node_selector.disk',
     ],
+    ['a GPU', { gpu: { api: { resource: 'nvidia.com/gpu', count: 1 } } }, 'gpu.api.resource'],
     ['an affinity', { placement: { api: { affinity: {} } } }, 'placement.api.affinity'],
     [
       'a check every second',

@@ -57,6 +57,16 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
     "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints.",
     /topology/,
   ],
+  [
+    'Unschedulable',
+    'queue: pod x: Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.',
+    /missing or in use.*source_config\.gpu\.queue/,
+  ],
+  [
+    'QuotaExceeded',
+    'api: exceeded quota: small, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=4, limited: requests.nvidia.com/gpu=4',
+    /no GPUs.*source_config\.gpu\.api/,
+  ],
   ['Unschedulable', '0/1 nodes are available: 1 Too many pods.', /fewer pods/],
   [
     'Unschedulable',

@@ -162,3 +162,20 @@ describe('placement', () => {
     );
   });
 });
+
+describe('gpu', () => {
+  const gpu: PodSettings = { gpu: { queue: { resource: 'nvidia.com/gpu', count: 1 } } };
+
+  test('can be any extended resource in self_hosted, and none in cloud', () => {
+    expect(refused('self_hosted', gpu)).toEqual([]);
+    expect(refused('cloud', gpu)).toEqual(['gpu.queue.resource']);
+  });
+
+  test('can be a resource that the policy lists', () => {
+    const file: PolicyFile = { resources: { allowed_extended: ['nvidia.com/*'] } };
+    expect(refused('cloud', gpu, { file })).toEqual([]);
+    expect(refused('cloud', { gpu: { api: { resource: 'amd.com/gpu', count: 1 } } }, { file })).toEqual([
+      'gpu.api.resource',
+    ]);
+  });
+});

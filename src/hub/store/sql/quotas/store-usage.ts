@@ -11,14 +11,16 @@ export const storeUsageStatement = statement<{
   cpuM: readonly number[];
   memoryMb: readonly number[];
   storageGi: readonly number[];
+  gpus: readonly number[];
 }>(
   'store_usage',
   `WITH free AS (
   SELECT id FROM deployments WHERE tenant_id = :tenantId AND id = ANY(:deploymentIds::uuid[])
   FOR NO KEY UPDATE SKIP LOCKED
 )
-UPDATE deployments d SET quota_cpu_m = m.cpu_m, quota_memory_mb = m.memory_mb, quota_storage_gi = m.storage_gi
-FROM unnest(:deploymentIds::uuid[], :generations::int[], :cpuM::bigint[], :memoryMb::bigint[], :storageGi::bigint[])
-    AS m(id, generation, cpu_m, memory_mb, storage_gi) JOIN free ON free.id = m.id
-WHERE d.id = m.id AND d.generation = m.generation AND d.quota_cpu_m IS NULL`,
+UPDATE deployments d SET quota_cpu_m = m.cpu_m, quota_memory_mb = m.memory_mb, quota_storage_gi = m.storage_gi,
+  quota_gpus = m.gpus
+FROM unnest(:deploymentIds::uuid[], :generations::int[], :cpuM::bigint[], :memoryMb::bigint[], :storageGi::bigint[],
+    :gpus::bigint[]) AS m(id, generation, cpu_m, memory_mb, storage_gi, gpus) JOIN free ON free.id = m.id
+WHERE d.id = m.id AND d.generation = m.generation AND (d.quota_cpu_m IS NULL OR d.quota_gpus IS NULL)`,
 );

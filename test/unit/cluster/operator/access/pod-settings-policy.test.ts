@@ -113,3 +113,15 @@ describe('a custom resource with a placement', () => {
     expect(JSON.stringify(world.cluster.get(API))).not.toContain('control-plane');
   });
 });
+
+describe('a custom resource with GPUs', () => {
+  const gpu = (resource: string) => ({ components: { api: { gpu: { resource, count: 1 } } } });
+
+  test('is rejected when the resource is no device, or the policy does not allow it', () => {
+    expect(parts(gpu('nvidia.com/gpu'))).toEqual([]);
+    expect(parts(gpu('nvidia.com/gpu'), 'cloud')).toEqual(['spec.components.api.gpu.resource']);
+    expect(parts(gpu('memory'))).toEqual(['spec.components.api.gpu.resource']);
+    expect(parts(gpu('hugepages-2Mi'))).toEqual(['spec.components.api.gpu.resource']);
+    expect(parts(gpu('nvidia.com/gpu'), 'cloud', { resources: { allowed_extended: ['nvidia.com/gpu'] } })).toEqual([]);
+  });
+});
