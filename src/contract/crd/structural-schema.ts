@@ -117,6 +117,8 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   // A structural schema cannot check the keys of maps. The operator checks the keys.
   propertyNames: drop,
   freeForm: drop,
+  // Examples are for the OpenAPI document.
+  examples: drop,
   quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),
 };
 

@@ -58,7 +58,8 @@ const healthCheckSchema = z
       .optional()
       .describe('Seconds that the container has for its start. Absent: the deadline of a rollout.'),
   })
-  .describe('Health check of the app container. Absent: the check of the platform for api, none for others.');
+  .describe('Health check of the app container. Absent: the check of the platform for api, none for others.')
+  .meta({ examples: [{ type: 'http', path: '/healthz' }] });
 export type HealthCheckSpec = z.infer<typeof healthCheckSchema>;
 
 const placementSchema = z
@@ -75,7 +76,8 @@ const placementSchema = z
       .describe('Taints that the pods tolerate.'),
     affinity: affinitySchema.optional(),
   })
-  .describe('Nodes on which the pods of the component run.');
+  .describe('Nodes on which the pods of the component run.')
+  .meta({ examples: [{ nodeSelector: { 'kubernetes.io/arch': 'arm64' } }] });
 export type PlacementSpec = z.infer<typeof placementSchema>;
 
 const gpuSchema = z
@@ -83,7 +85,8 @@ const gpuSchema = z
     resource: z.string().max(MAX_RESOURCE_NAME).describe('Extended resource, such as nvidia.com/gpu.'),
     count: z.int().min(1).max(MAX_GPUS).describe('Number of devices of each pod.'),
   })
-  .describe('GPUs of the app container.');
+  .describe('GPUs of the app container.')
+  .meta({ examples: [{ resource: 'nvidia.com/gpu', count: 1 }] });
 export type GpuSpec = z.infer<typeof gpuSchema>;
 
 /** The optional settings of one component. */

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { labelsSchema } from '../kubernetes/metadata.ts';
 import { dnsLabelSchema, isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
+import { byteLength } from '../kubernetes/text.ts';
 
 /** Affinity of pods, as in Kubernetes. Source: ValidateAffinity of the API server, Kubernetes 1.36. */
 
+/** Maximum size as JSON. */
+const MAX_BYTES = 16 * 1024;
 const MAX_TERMS = 16;
 const MAX_REQUIREMENTS = 32;
 const MAX_VALUES = 64;
@@ -134,6 +137,9 @@ export const affinitySchema = z
     nodeAffinity: nodeAffinitySchema.optional().describe('Nodes that the pods may run on, or should run on.'),
     podAffinity: podRulesSchema.optional().describe('Pods near which the pods run.'),
     podAntiAffinity: podRulesSchema.optional().describe('Pods away from which the pods run.'),
+  })
+  .refine((affinity) => byteLength(JSON.stringify(affinity)) <= MAX_BYTES, {
+    message: `must not be larger than ${MAX_BYTES} bytes as JSON`,
   })
   .meta({ freeForm: true })
   .describe('Affinity of the pods, as in Kubernetes.');

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { labelsSchema } from '../kubernetes/metadata.ts';
-import { byteLength } from '../kubernetes/text.ts';
 import { affinitySchema } from './affinity.ts';
 import { tolerationSchema } from './toleration.ts';
 
 /** Hard limits. */
-export const PLACEMENT_LIMITS = { selectorKeys: 32, tolerations: 32, affinityBytes: 16 * 1024 } as const;
+export const PLACEMENT_LIMITS = { selectorKeys: 32, tolerations: 32 } as const;
 
 export const placementSchema = z
   .strictObject({
@@ -20,11 +19,7 @@ export const placementSchema = z
       .max(PLACEMENT_LIMITS.tolerations)
       .optional()
       .describe('Taints that the pods tolerate.'),
-    affinity: affinitySchema
-      .refine((affinity) => byteLength(JSON.stringify(affinity)) <= PLACEMENT_LIMITS.affinityBytes, {
-        message: `must not be larger than ${PLACEMENT_LIMITS.affinityBytes} bytes as JSON`,
-      })
-      .optional(),
+    affinity: affinitySchema.optional(),
   })
   .describe('Nodes on which the pods of one component run.')
   .meta({ examples: [{ node_selector: { 'kubernetes.io/arch': 'arm64' } }] });

@@ -1,7 +1,8 @@
 /** Responses of the API, with the fields that a walk reads. */
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
+import { type PodSettings, podSettingsOf } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
-import type { LaneIdentity, PatchOfWalk, WalkRecord } from './record.ts';
+import { type LaneIdentity, type PatchOfWalk, type WalkRecord, withSettings } from './record.ts';
 import type { WalkWorld } from './world.ts';
 
 export interface WalkCondition {
@@ -25,7 +26,10 @@ export interface WalkDeployment {
   readonly url: string | null;
   readonly conditions: readonly WalkCondition[];
   readonly secrets: readonly Secret[];
-  readonly source_config: { readonly resource_spec: ResourceSpec | null; readonly custom_url: string | null };
+  readonly source_config: {
+    readonly resource_spec: ResourceSpec | null;
+    readonly custom_url: string | null;
+  } & PodSettings;
   readonly source_revision_config: { readonly image_uri: string };
   readonly effective_resource_spec: unknown;
 }
@@ -67,13 +71,19 @@ export function recordOf({
     Object.entries(config.resource_spec ?? {}).filter(([, value]) => value != null),
   ) as ResourceSpec;
   const inOrder = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { spec, image: revision.image_uri, secrets: inOrder, customUrl: config.custom_url };
+  return {
+    spec,
+    image: revision.image_uri,
+    secrets: inOrder,
+    customUrl: config.custom_url,
+    ...withSettings(podSettingsOf(config)),
+  };
 }
 
 /** The record as text, for comparison. */
-export function recordText({ spec, image, secrets, customUrl }: WalkRecord): string {
+export function recordText({ spec, image, secrets, customUrl, settings }: WalkRecord): string {
   const inOrder = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return canonical({ spec, image, secrets: inOrder, customUrl });
+  return canonical({ spec, image, secrets: inOrder, customUrl, ...withSettings(settings ?? {}) });
 }
 
 const path = (id: string) => `/v2/deployments/${id}`;
@@ -109,12 +119,12 @@ export async function createDeployment(
   world: WalkWorld,
   name: string,
   { type }: LaneIdentity,
-  { spec, image, secrets, customUrl }: WalkRecord,
+  { spec, image, secrets, customUrl, settings }: WalkRecord,
 ): Promise<WalkDeployment> {
   const body = {
     name,
     source: 'external_image',
-    source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl },
+    source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl, ...settings },
     source_revision_config: { image_uri: image },
     secrets,
   };

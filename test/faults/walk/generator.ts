@@ -7,6 +7,7 @@ import {
 import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
 import { specChangeIssues } from '../../../src/domain/resource-spec/volume-rules.ts';
 import { FAILING_IMAGES, IMAGES, PINNED, SECRETS } from './donors.ts';
+import { podSettingMove } from './pod-setting-moves.ts';
 import { createRandom, type Random } from './random.ts';
 import {
   afterPatch,
@@ -89,6 +90,7 @@ export class StepGenerator {
     if (dice < 0.39) return this.#spec(rejectedMove(random));
     if (dice < 0.42) return this.#rejectedBody();
     if (dice < 0.46) return this.#both(record);
+    if (dice < 0.5) return this.#settings();
     return this.#spec(this.#requiredMove(record.spec) ?? this.#begin(record.spec));
   }
 
@@ -203,6 +205,11 @@ export class StepGenerator {
     return this.#patch('secrets', `secret ${secret.name} ${next === rest ? 'removed' : 'set'}`, {
       secrets: next,
     });
+  }
+
+  #settings(): Omit<WalkStep, 'wait'> {
+    const { what, change } = podSettingMove(this.#random);
+    return this.#patch('pod settings', what, { source_config: change });
   }
 
   #url(): Omit<WalkStep, 'wait'> {

@@ -1,5 +1,12 @@
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
+import {
+  mergePodSettings,
+  type PodSettings,
+  type PodSettingsBody,
+  podSettingsAsPatch,
+  podSettingsOf,
+} from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
 
 /** The part of a deployment that clients can change. */
@@ -8,6 +15,8 @@ export interface WalkRecord {
   readonly image: string;
   readonly secrets: readonly Secret[];
   readonly customUrl: string | null;
+  /** Absent: no settings. */
+  readonly settings?: PodSettings;
 }
 
 /** The properties of a lane that never change. */
@@ -31,7 +40,7 @@ export interface PatchOfWalk {
   readonly source_config?: {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
     readonly custom_url?: string | null;
-  };
+  } & PodSettingsBody;
   readonly source_revision_config?: {
     readonly image_uri?: string | null;
     readonly repo_ref?: string;
@@ -67,6 +76,20 @@ export function isSwitchedOff({ spec }: Pick<WalkRecord, 'spec'>): boolean {
   return spec.max_scale === 0;
 }
 
+/** The settings of a PATCH, in which null clears. */
+function podSettingsBodyOf({
+  resource_spec: _spec,
+  custom_url: _url,
+  ...settings
+}: NonNullable<PatchOfWalk['source_config']>): PodSettingsBody {
+  return settings;
+}
+
+/** The part of a record with these settings. Without settings, the part is empty. */
+export function withSettings(settings: PodSettings): Pick<WalkRecord, 'settings'> {
+  return Object.keys(settings).length === 0 ? {} : { settings };
+}
+
 /** The record after a PATCH according to the contract: absent fields stay, null clears, the volume size stays. */
 export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   const { source_config: config, source_revision_config: revision, secrets } = body;
@@ -81,6 +104,7 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
     image: revision?.image_uri ?? record.image,
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
+    ...withSettings(mergePodSettings(record.settings ?? {}, podSettingsBodyOf(config ?? {}))),
   };
 }
 
@@ -92,7 +116,11 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
     [...fields].map((field) => [field, to.spec[field as keyof ResourceSpec] ?? null]),
   );
   return {
-    source_config: { resource_spec: spec, custom_url: to.customUrl },
+    source_config: {
+      resource_spec: spec,
+      custom_url: to.customUrl,
+      ...podSettingsAsPatch(podSettingsOf(to.settings ?? {})),
+    },
     source_revision_config: { image_uri: to.image },
     secrets: to.secrets,
   };

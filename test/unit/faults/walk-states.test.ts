@@ -27,6 +27,18 @@ describe('a record after a PATCH', () => {
     expect(spec({ db_storage_gi: 30 })).toEqual({ ...record.spec, db_storage_gi: 30 });
   });
 
+  test('merges pod settings by component, and has none if all are removed', () => {
+    const set = afterPatch(record, {
+      source_config: { security_profile: 'restricted', health_checks: { api: { type: 'tcp' }, queue: { type: 'none' } } },
+    });
+    expect(set.settings?.health_checks).toEqual({ api: { type: 'tcp' }, queue: { type: 'none' } });
+    const less = afterPatch(set, { source_config: { security_profile: null, health_checks: { api: null } } });
+    expect(less.settings).toEqual({ health_checks: { queue: { type: 'none' } } });
+    expect(afterPatch(less, { source_config: { health_checks: null } })).toEqual(record);
+    expect(afterPatch(record, patchTo(record, set)).settings).toEqual(set.settings);
+    expect(afterPatch(set, patchTo(set, record))).toEqual(record);
+  });
+
   test('returns to an earlier record, except for the volume size', () => {
     const later: WalkRecord = {
       ...record,

@@ -42,6 +42,11 @@ import {
 import { changeSecretsBodySchema } from '../../../domain/deployment/secret-changes.ts';
 import { containerSchema } from '../../../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
+import { affinitySchema } from '../../../domain/pod-settings/affinity.ts';
+import { gpuSchema } from '../../../domain/pod-settings/gpu.ts';
+import { healthCheckSchema } from '../../../domain/pod-settings/health-check.ts';
+import { placementSchema } from '../../../domain/pod-settings/placement.ts';
+import { tolerationSchema } from '../../../domain/pod-settings/toleration.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
@@ -67,6 +72,11 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   SecretBody: secretBodySchema,
   ResourceSpecBody: resourceSpecSchema,
   EffectiveResourceSpec: effectiveResourceSpecSchema,
+  HealthCheck: healthCheckSchema,
+  Placement: placementSchema,
+  Affinity: affinitySchema,
+  Toleration: tolerationSchema,
+  Gpu: gpuSchema,
   Container: containerSchema,
   Volume: volumeSchema,
   VolumeMount: volumeMountSchema,

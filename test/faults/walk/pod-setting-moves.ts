@@ -1,0 +1,48 @@
+/** Changes of the pod settings beside resource_spec. All of them run on simulated nodes, which have no labels and no devices. */
+import type { PodSettingsBody } from '../../../src/domain/pod-settings/pod-settings.ts';
+import type { Random } from './random.ts';
+
+const CHECK = { type: 'http', path: '/healthz', startup_seconds: 60 } as const;
+const NEAR = {
+  affinity: {
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 5,
+          preference: { matchExpressions: [{ key: 'walk.example/pool', operator: 'In', values: ['a', 'b'] }] },
+        },
+      ],
+    },
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        {
+          labelSelector: { matchLabels: { 'walk.example/noisy': 'true' } },
+          topologyKey: 'kubernetes.io/hostname',
+        },
+      ],
+    },
+  },
+} as const;
+
+const CHANGES: readonly PodSettingsBody[] = [
+  { security_profile: 'restricted' },
+  { security_profile: 'baseline' },
+  { security_profile: null },
+  { health_checks: { api: CHECK } },
+  { health_checks: { api: { ...CHECK, port: 9000, period_seconds: 20 }, queue: { type: 'tcp' } } },
+  { health_checks: { api: { type: 'none' }, executor: { type: 'exec', command: ['/bin/true'] } } },
+  { health_checks: { api: null } },
+  { health_checks: null },
+  { placement: { api: NEAR } },
+  { placement: { api: { affinity: { nodeAffinity: NEAR.affinity.nodeAffinity } }, queue: NEAR } },
+  { placement: { api: { node_selector: {}, tolerations: [] } } },
+  { placement: { queue: null } },
+  { placement: null },
+  { security_profile: null, health_checks: null, placement: null },
+] as unknown as readonly PodSettingsBody[];
+
+/** A random change of the pod settings. */
+export function podSettingMove(random: Random): { readonly what: string; readonly change: PodSettingsBody } {
+  const change = random.pick(CHANGES);
+  return { what: `pod settings ${JSON.stringify(change)}`, change };
+}
