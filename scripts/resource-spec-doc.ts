@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { cell } from './markdown.ts';
 import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
 import { FIELD_ROWS } from './resource-spec/field-rows.ts';
+import { POD_SETTING_ROWS } from './resource-spec/pod-setting-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
@@ -11,6 +12,16 @@ const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do
 # Kubernetes fields that each field of resource_spec sets
 
 In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
+
+| field | object | path | how it appears |
+| --- | --- | --- | --- |
+`;
+
+const SETTINGS = `
+## Settings of pods
+
+[pod-settings.md](pod-settings.md) describes these optional fields of \`source_config\`. The rows show the component api. The other
+components are set in the same way.
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |
@@ -48,7 +59,8 @@ function lines({ field, targets, note }: FieldRow): string[] {
 
 /** The current text of the page. */
 export function resourceSpecDoc(): string {
-  return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${TAIL}`;
+  const settings = `${SETTINGS}${POD_SETTING_ROWS.flatMap(lines).join('\n')}\n`;
+  return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${settings}${TAIL}`;
 }
 
 /** The stored text of the page. */

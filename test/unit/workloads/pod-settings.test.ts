@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { POD_SETTING_ROWS } from '../../../scripts/resource-spec/pod-setting-rows.ts';
 import { canonicalJson, contentHash } from '../../../src/domain/core/hash.ts';
-import type { PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
+import { POD_SETTINGS, type PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
 import { sameMeaning } from '../../../src/workloads/same-template.ts';
 import {
   requestedPodsHash,
   templateInputsHash,
   writtenInputsHash,
 } from '../../../src/workloads/template-inputs.ts';
-import { podSettings } from '../../arbitraries/pod-settings.ts';
+import { fullPodSettings, podSettings } from '../../arbitraries/pod-settings.ts';
 import { GOLDEN_CASES } from './golden-cases.ts';
 import { withSettings } from './pod-settings-cases.ts';
 import { type RequestBody, render, SELF_HOSTED } from './render-request.ts';
@@ -48,6 +49,31 @@ describe('a deployment without pod settings', () => {
       contentHash(resource.spec),
       contentHash(templates),
     ]).toEqual(hashes);
+  });
+});
+
+/** The value at `spec.containers[app].env`. */
+function valueAt(root: unknown, path: string): unknown {
+  return (path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []).reduce<unknown>((value, step) => {
+    if (!step.startsWith('[')) return (value as Record<string, unknown> | undefined)?.[step];
+    return (value as { name: string }[]).find(({ name }) => name === step.slice(1, -1));
+  }, root);
+}
+
+describe('docs/resource-spec.md', () => {
+  test('has the paths of all pod settings', () => {
+    const toleration = { key: 'gpu', operator: 'Exists' } as const;
+    const placement = { api: { ...fullPodSettings.placement.api, tolerations: [toleration] } };
+    const apiOf = (settings: PodSettings) =>
+      rendered(settings).objects.find(({ object }) => object.metadata.name.endsWith('-api'))?.object;
+    const [without, api] = [apiOf({}), apiOf({ ...fullPodSettings, placement })];
+    for (const { field, targets } of POD_SETTING_ROWS)
+      for (const { path } of targets)
+        expect(canonicalJson(valueAt(api, path) ?? null), `${field}: ${path}`).not.toBe(
+          canonicalJson(valueAt(without, path) ?? null),
+        );
+    const named = POD_SETTING_ROWS.map(({ field }) => field.split('.')[0]);
+    expect(new Set(named)).toEqual(new Set(POD_SETTINGS));
   });
 });
 
