@@ -1,6 +1,7 @@
 import http2, { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Http2Transport } from '../../../../src/cluster/kube/transport/http2.ts';
 import type { TransportRequest } from '../../../../src/cluster/kube/transport/transport.ts';
@@ -71,6 +72,12 @@ function request(fields: Partial<TransportRequest> = {}): TransportRequest {
     lane: 'calls',
     ...fields,
   };
+}
+
+/** Blocks the event loop. */
+function standStill(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
 }
 
 test('calls share a connection, and watches use another', async () => {
@@ -212,8 +219,7 @@ test('a connection stays open while a slow reader still has data to read before 
   for await (const chunk of body) {
     bytes += (chunk as Buffer).length;
     // As the operator does that reads thousands of objects on a full machine.
-    const until = performance.now() + 10;
-    while (performance.now() < until);
+    standStill(10);
   }
   expect(bytes).toBe(pieces * BYTES_OF_A_PIECE);
   expect(s.proxy.connections).toBe(1);
@@ -247,11 +253,24 @@ test('a connection stays open when this process stands still for longer than two
   const { body } = await s.transport.send(request({ lane: 'watches' }));
   body.resume();
   for (let time = 0; time < 10; time += 1) {
-    const until = performance.now() + 100;
-    while (performance.now() < until);
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    standStill(100);
+    await sleep(15);
   }
   expect(body.destroyed).toBe(false);
+  expect(s.proxy.connections).toBe(1);
+});
+
+test('a connection stays open when this process stands still before it has written a ping', async () => {
+  const s = await setUp({ pingTimeoutMs: 40 });
+  s.onStream = (stream, path) => (path === '/open' ? stream.respond({ ':status': 200 }) : ok(stream));
+  const { body } = await s.transport.send(request({ path: '/open' }));
+  body.resume();
+  // Node writes the ping when the event loop continues, which is after the timeout of the ping.
+  s.transport.suspect();
+  standStill(100);
+  await sleep(100);
+  expect(body.destroyed).toBe(false);
+  expect((await s.transport.send(request())).status).toBe(200);
   expect(s.proxy.connections).toBe(1);
 });
 
