@@ -2,9 +2,10 @@ import http2, { type Http2Server, type ServerHttp2Session, type ServerHttp2Strea
 import net, { type AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Http2Transport } from '../../../../src/cluster/kube/transport/http2.ts';
 import type { TransportRequest } from '../../../../src/cluster/kube/transport/transport.ts';
+import { untilPasses } from '../../until-passes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 interface Setup {
@@ -96,7 +97,7 @@ test('watches beyond the limit of a connection open further ones, and calls wait
   const open = await Promise.all(Array.from({ length: 25 }, watch));
   expect(s.proxy.connections).toBe(3);
   for (const { body } of open.slice(0, 10)) body.destroy();
-  await vi.waitFor(async () => expect((await watch()).status).toBe(200));
+  await untilPasses(async () => expect((await watch()).status).toBe(200));
   expect(s.proxy.connections).toBe(3);
   await Promise.all(Array.from({ length: 50 }, async () => json((await s.transport.send(request())).body)));
   expect(s.proxy.connections).toBe(4);
@@ -129,7 +130,7 @@ test('a GOAWAY lets current requests finish, and later requests use a new connec
   const first = s.transport.send(request({ path: '/slow' }));
   const stream = await slow.promise;
   s.sessions[0]?.goaway(http2.constants.NGHTTP2_NO_ERROR);
-  await vi.waitFor(async () => {
+  await untilPasses(async () => {
     await s.transport.send(request());
     expect(s.proxy.connections).toBe(2);
   });
