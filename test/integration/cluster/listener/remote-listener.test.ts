@@ -26,11 +26,8 @@ import { environment } from '../../harness/environment.ts';
 import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
 import { objectsOf, type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
 
-/**
- * A listener without contact for this time is lost. Its lease may be taken after a quarter of it. On a busy machine, a
- * listener can lose a shorter lease in a test that expects the lease to be kept.
- */
-const LEASE_SECONDS = 32;
+/** A listener without contact for this time is lost. Its lease may be taken after a quarter of it. */
+const LEASE_SECONDS = 16;
 const EVERY_KIND =
   'mdep,deployments,statefulsets,services,serviceaccounts,secrets,pvc,controllerrevisions.apps,networkpolicies,hpa,pdb,pods';
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
