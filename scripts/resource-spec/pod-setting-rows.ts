@@ -16,12 +16,17 @@ const probes = (shown: string, path = ''): FieldTarget[] =>
     shown,
   }));
 
-/** Fields below source_config, with the component api in place of every component. */
+/** Fields below source_config. The component api stands for every component. */
 export const POD_SETTING_ROWS: readonly FieldRow[] = [
   {
     field: 'security_profile',
     targets: [
-      { object: DEPLOYMENTS, path: `${POD}.securityContext.runAsNonRoot`, shown: '`true`', when: 'restricted' },
+      {
+        object: DEPLOYMENTS,
+        path: `${POD}.securityContext.runAsNonRoot`,
+        shown: '`true`',
+        when: 'restricted',
+      },
       { object: DEPLOYMENTS, path: `${APP}.securityContext`, shown: 'as in [Security](#security)' },
     ],
   },
@@ -44,7 +49,11 @@ export const POD_SETTING_ROWS: readonly FieldRow[] = [
   {
     field: 'health_checks.api.startup_seconds',
     targets: [
-      { object: API, path: `${APP}.startupProbe.failureThreshold`, shown: 'half the value, because the period is 2 s' },
+      {
+        object: API,
+        path: `${APP}.startupProbe.failureThreshold`,
+        shown: 'half the value, because the period is 2 s',
+      },
     ],
   },
   { field: 'placement.api.node_selector', targets: [{ object: API, path: `${POD}.nodeSelector` }] },

@@ -73,7 +73,10 @@ export const fullPodSettings = {
     },
     queue: { node_selector: { 'example.com/pool': 'batch' } },
   },
-  gpu: { api: { resource: 'nvidia.com/gpu', count: 2 }, queue: { resource: 'nvidia.com/mig-1g.5gb', count: 1 } },
+  gpu: {
+    api: { resource: 'nvidia.com/gpu', count: 2 },
+    queue: { resource: 'nvidia.com/mig-1g.5gb', count: 1 },
+  },
 } satisfies PodSettings;
 
 const record = <T>(model: { [Field in keyof T]: fc.Arbitrary<T[Field]> }) =>

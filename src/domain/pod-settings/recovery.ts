@@ -26,7 +26,8 @@ export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
   },
   {
     fields: ['source_config.gpu'],
-    refused: 'No node has so many free devices of this name, or a quota of the namespace does not allow them.',
+    refused:
+      'No node has so many free devices of this name, or a quota of the namespace does not allow them.',
     reasons: ['Unschedulable', 'QuotaExceeded'],
     back: BEFORE,
   },

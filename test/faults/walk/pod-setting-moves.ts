@@ -9,7 +9,9 @@ const NEAR = {
       preferredDuringSchedulingIgnoredDuringExecution: [
         {
           weight: 5,
-          preference: { matchExpressions: [{ key: 'walk.example/pool', operator: 'In', values: ['a', 'b'] }] },
+          preference: {
+            matchExpressions: [{ key: 'walk.example/pool', operator: 'In', values: ['a', 'b'] }],
+          },
         },
       ],
     },

@@ -48,7 +48,8 @@ test('docs/policy.md has the default tenant quotas and the default largest body'
 
 test('docs/policy.md has a row for the quota of GPUs, which has no default', () => {
   expect(text).toMatch(/^\| `tenant_quotas\.gpus` .*\| any \| any /m);
-  for (const { tenant_quotas } of Object.values(DEFAULT_POLICIES)) expect(tenant_quotas).not.toHaveProperty('gpus');
+  for (const { tenant_quotas } of Object.values(DEFAULT_POLICIES))
+    expect(tenant_quotas).not.toHaveProperty('gpus');
 });
 
 test('docs/policy.md has a valid policy file as its example', () => {

@@ -29,7 +29,10 @@ describe('a record after a PATCH', () => {
 
   test('merges pod settings by component, and has none if all are removed', () => {
     const set = afterPatch(record, {
-      source_config: { security_profile: 'restricted', health_checks: { api: { type: 'tcp' }, queue: { type: 'none' } } },
+      source_config: {
+        security_profile: 'restricted',
+        health_checks: { api: { type: 'tcp' }, queue: { type: 'none' } },
+      },
     });
     expect(set.settings?.health_checks).toEqual({ api: { type: 'tcp' }, queue: { type: 'none' } });
     const less = afterPatch(set, { source_config: { security_profile: null, health_checks: { api: null } } });

@@ -165,7 +165,11 @@ describe('the quota of GPUs', () => {
     expect(set.status, JSON.stringify(set.body)).toBe(200);
     const made = await create(tenant, { source_config: gpu(2) });
     expect(await usageOf(tenant)).toMatchObject({ quotas: { gpus: 3 }, usage: { gpus: 2 } });
-    const more = await tenant.call<{ detail: Issue[] }>('POST', '/v2/deployments', createBody({ source_config: gpu(2) }));
+    const more = await tenant.call<{ detail: Issue[] }>(
+      'POST',
+      '/v2/deployments',
+      createBody({ source_config: gpu(2) }),
+    );
     expect(more.status).toBe(400);
     expect(more.body.detail).toMatchObject([
       { loc: ['body', 'source_config', 'gpu', 'api'], type: 'quota_gpus' },

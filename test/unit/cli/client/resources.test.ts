@@ -26,7 +26,18 @@ test('removes all tags with --clear', async () => {
 
 test('sends fractions of quotas as the API accepts them', async () => {
   const { url, calls } = await fakeApi(() => [201, { name: 'a', quotas: {}, quotas_in_force: {} }]);
-  const quotas = ['--cpu', '2.5', '--memory-mb', '0.5', '--storage-gi', 'none', '--deployments', '3', '--gpus', '8'];
+  const quotas = [
+    '--cpu',
+    '2.5',
+    '--memory-mb',
+    '0.5',
+    '--storage-gi',
+    'none',
+    '--deployments',
+    '3',
+    '--gpus',
+    '8',
+  ];
   expect(await command(['tenants', 'create', 'a', ...quotas], { url })).toMatchObject({ code: 0 });
   expect(calls[0]?.body).toEqual({
     name: 'a',

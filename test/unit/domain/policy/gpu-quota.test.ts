@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
 import { toSourceConfig } from '../../../../src/domain/deployment/deployment-bodies.ts';
-import { demandOf, quotaIssues, usageOf } from '../../../../src/domain/policy/quota-usage.ts';
 import type { Gpu } from '../../../../src/domain/pod-settings/gpu.ts';
+import { demandOf, quotaIssues, usageOf } from '../../../../src/domain/policy/quota-usage.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
 
 const OURS = { database: false, cache: false };
 const config = (resource_spec: ResourceSpec, gpu?: SourceConfig['gpu']): SourceConfig =>
   toSourceConfig({ resource_spec, ...(gpu === undefined ? {} : { gpu }) });
-const gpus = (spec: ResourceSpec, gpu?: SourceConfig['gpu']) => usageOf(demandOf(config(spec, gpu), OURS)).gpus;
+const gpus = (spec: ResourceSpec, gpu?: SourceConfig['gpu']) =>
+  usageOf(demandOf(config(spec, gpu), OURS)).gpus;
 
 const two: Gpu = { resource: 'nvidia.com/gpu', count: 2 };
 const device = (name: string, count: string, more: object = {}) => ({
@@ -58,7 +59,12 @@ describe('the quota of GPUs', () => {
     ...(count === 0 ? {} : { gpus: count }),
   });
   const issues = (others: number, before: number, spec: ResourceSpec, gpu?: SourceConfig['gpu']) =>
-    quotaIssues({ quotas, others: used(others), before: used(before), demand: demandOf(config(spec, gpu), OURS) });
+    quotaIssues({
+      quotas,
+      others: used(others),
+      before: used(before),
+      demand: demandOf(config(spec, gpu), OURS),
+    });
 
   test('rejects more GPUs, and names the component with the calculation', () => {
     expect(issues(1, 0, { max_scale: 2 }, { api: two })).toEqual([

@@ -122,6 +122,8 @@ describe('a custom resource with GPUs', () => {
     expect(parts(gpu('nvidia.com/gpu'), 'cloud')).toEqual(['spec.components.api.gpu.resource']);
     expect(parts(gpu('memory'))).toEqual(['spec.components.api.gpu.resource']);
     expect(parts(gpu('hugepages-2Mi'))).toEqual(['spec.components.api.gpu.resource']);
-    expect(parts(gpu('nvidia.com/gpu'), 'cloud', { resources: { allowed_extended: ['nvidia.com/gpu'] } })).toEqual([]);
+    expect(
+      parts(gpu('nvidia.com/gpu'), 'cloud', { resources: { allowed_extended: ['nvidia.com/gpu'] } }),
+    ).toEqual([]);
   });
 });
