@@ -118,7 +118,9 @@ async function readerInTheWay() {
   await client.connect();
   onTestFinished(() => client.end());
   await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
-  await client.query('ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes');
+  await client.query(
+    'ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus',
+  );
   await client.query('ALTER TABLE events DROP COLUMN position');
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');
   await client.query('DROP SEQUENCE event_positions');
