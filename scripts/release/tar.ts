@@ -69,7 +69,7 @@ export function tar(files: readonly TarFile[], timestamp: Date): Buffer {
 /** Position of the operating system in the header of gzip (RFC 1952), and the value for an unknown one. */
 const GZIP_SYSTEM = [9, 255] as const;
 
-/** Compresses data with gzip. The result is the same on every operating system with the same version of Node. */
+/** Compresses data with gzip. The result depends on the zlib of Node, and not on the time or the operating system. */
 export function gzip(data: Buffer): Buffer {
   const compressed = gzipSync(data, { level: 9 });
   compressed[GZIP_SYSTEM[0]] = GZIP_SYSTEM[1];
