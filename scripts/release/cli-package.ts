@@ -3,11 +3,18 @@ import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CLIENT, declarations, modules, PROGRAM } from './cli-modules.ts';
-import { gzip, type TarFile, tar } from './tar.ts';
+import { tarGz } from './tar.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const NAME = 'berth-cli';
+
+/** A file of the package. The path is relative to its folder. */
+interface PackageFile {
+  readonly path: string;
+  readonly content: Buffer | string;
+  readonly executable?: boolean;
+}
 
 interface Manifest {
   readonly version: string;
@@ -31,7 +38,7 @@ function withDependencies(names: readonly string[]): string[] {
 }
 
 /** The installed files of a package, without changes. */
-function filesOf(name: string): TarFile[] {
+function filesOf(name: string): PackageFile[] {
   const folder = join(root, 'node_modules', name);
   const paths = globSync('**/*', { cwd: folder }).filter((path) => statSync(join(folder, path)).isFile());
   return paths.map((path) => ({
@@ -62,13 +69,13 @@ function manifest(version: string, packages: readonly string[]): string {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** The files of the package. The paths are relative to its folder. */
-export function packageFiles(version: string): TarFile[] {
+/** The files of the package. */
+export function packageFiles(version: string): PackageFile[] {
   const { sources, packages } = modules();
   const compiled = [...sources, ...declarations()].map(([path, content]) => ({
     path: `dist/${path}`,
     content,
-    isExecutable: path === `${PROGRAM}.js`,
+    executable: path === `${PROGRAM}.js`,
   }));
   return [
     { path: 'package.json', content: manifest(version, packages) },
@@ -95,6 +102,6 @@ export async function buildCliPackage(options: {
   const files = packageFiles(version).map((file) => ({ ...file, path: `package/${file.path}` }));
   const name = `${NAME}-${version}.tgz`;
   mkdirSync(output, { recursive: true });
-  writeFileSync(join(output, name), gzip(tar(files, timestamp)));
+  writeFileSync(join(output, name), await tarGz(files, timestamp));
   return name;
 }

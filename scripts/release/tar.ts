@@ -1,12 +1,13 @@
 /** Archives that depend only on their contents: sorted entries, no owners, one time, fixed modes. */
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 
 /** A file of an archive. */
-export interface TarFile {
+export interface TarEntry {
   /** Path in the archive, such as `package/README.md`. */
   readonly path: string;
   readonly content: Buffer | string;
-  readonly isExecutable?: boolean;
+  readonly executable?: boolean;
 }
 
 const BLOCK = 512;
@@ -28,11 +29,11 @@ function splitPath(path: string): readonly [name: string, prefix: string] {
 const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
 
 /** The header of a regular file (POSIX.1-1988, "ustar"). */
-function header({ path, isExecutable = false }: TarFile, size: number, seconds: number): Buffer {
+function header({ path, executable = false }: TarEntry, size: number, seconds: number): Buffer {
   const [name, prefix] = splitPath(path);
   const block = Buffer.alloc(BLOCK);
   block.write(name, 0);
-  block.write(octal(isExecutable ? 0o755 : 0o644, 7), 100);
+  block.write(octal(executable ? 0o755 : 0o644, 7), 100);
   block.write(octal(0, 7), 108);
   block.write(octal(0, 7), 116);
   block.write(octal(size, 11), 124);
@@ -47,31 +48,23 @@ function header({ path, isExecutable = false }: TarFile, size: number, seconds: 
   return block;
 }
 
-/**
- * A tar archive of files.
- * @throws Error when a path is too long or occurs twice
- */
-export function tar(files: readonly TarFile[], timestamp: Date): Buffer {
-  const seconds = Math.floor(timestamp.getTime() / 1000);
-  const sorted = files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  const blocks = sorted.flatMap((file, index) => {
-    if (file.path === sorted[index + 1]?.path) throw new Error(`failed to archive ${file.path} twice`);
-    const content = Buffer.from(file.content);
-    return [
-      header(file, content.length, seconds),
-      content,
-      Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
-    ];
+/** @throws Error when a path is too long or occurs twice */
+function tar(entries: readonly TarEntry[], time: Date): Buffer {
+  const seconds = Math.floor(time.getTime() / 1000);
+  const sorted = entries.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  const blocks = sorted.flatMap((entry, index) => {
+    if (entry.path === sorted[index + 1]?.path) throw new Error(`failed to archive ${entry.path} twice`);
+    const content = Buffer.from(entry.content);
+    const padding = Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK);
+    return [header(entry, content.length, seconds), content, padding];
   });
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
 }
 
-/** Position of the operating system in the header of gzip (RFC 1952), and the value for an unknown one. */
-const GZIP_SYSTEM = [9, 255] as const;
-
-/** Compresses data with gzip. The result depends on the zlib of Node, and not on the time or the operating system. */
-export function gzip(data: Buffer): Buffer {
-  const compressed = gzipSync(data, { level: 9 });
-  compressed[GZIP_SYSTEM[0]] = GZIP_SYSTEM[1];
-  return compressed;
+/**
+ * A tar archive, compressed with gzip. The bytes depend only on the entries, the time and the zlib of Node.
+ * @throws Error when a path is too long or occurs twice
+ */
+export async function tarGz(entries: readonly TarEntry[], time: Date): Promise<Buffer> {
+  return promisify(gzip)(tar(entries, time), { level: 9 });
 }
