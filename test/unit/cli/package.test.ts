@@ -22,14 +22,14 @@ test('has the rows of the whole program', () => {
   expect(names(PACKAGED.rows)).toEqual(names(COMMANDS));
 });
 
-test.each(SERVER_COMMANDS)('berth $name says that it is in the image', async ({ name, summary }) => {
+test.each(SERVER_COMMANDS)('berth $name says that it is in the image', async ({ name }) => {
   expect(await run(name, 'sub', '--option=sk_canary')).toBe(2);
   expect(printed).toEqual([
     `berth: berth ${name} is not in the package berth-cli: run it with the image of Berth (docker run --rm IMAGE ${name} …); see berth ${name} --help`,
   ]);
   printed.length = 0;
   expect(await run(name, '--help')).toBe(0);
-  expect(printed.join('\n').toLowerCase()).toContain(summary);
+  expect(printed.join('\n')).toContain(`docker run --rm IMAGE ${name}`);
 });
 
 test('does not list, suggest or complete commands that it does not have', async () => {
