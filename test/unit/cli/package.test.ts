@@ -1,4 +1,6 @@
 /** The commands of the package berth-cli. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { processHost, runCommandLine } from '../../../src/cli/command-line.ts';
 import { COMMANDS } from '../../../src/cli/commands.ts';
@@ -42,4 +44,21 @@ test('does not list, suggest or complete commands that it does not have', async 
   expect(paths).toContain('deployments list');
   expect(paths.filter((path) => SERVER_COMMANDS.some(({ name }) => path.startsWith(`${name} `)))).toEqual([]);
   expect(paths).not.toContain('keys');
+});
+
+test.each([
+  ['20.19.0', 1],
+  ['22.11.0', 1],
+  ['22.12.0', 0],
+])('checks the version of Node in one line: %s', (version, code) => {
+  const versions = `{ value: { ...process.versions, node: '${version}' } }`;
+  const pretend = `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`;
+  const main = fileURLToPath(new URL('../../../src/cli/package/main.ts', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, ['--import', pretend, main, '--version'], {
+    encoding: 'utf8',
+  });
+  expect(status).toBe(code);
+  expect(stderr).toBe(
+    code === 0 ? '' : `berth: this is Node ${version}; next: install Node 22.12 or newer\n`,
+  );
 });
