@@ -86,7 +86,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
   }
   const login = () => run(0, ['login', '--url', berth.process().url, '--name', 'test'], `${berth.apiKey}\n`);
   const document = (name: string, image = '1.0.0', tags = '') =>
-    `name: ${name}\nsource: external_image\nsource_revision_config: {image_uri: "registry.example/shop/web:${image}"}\n${tags}`;
+    `name: ${name}\nsource: external_image\nsource_config: {}\nsource_revision_config: {image_uri: "registry.example/shop/web:${image}"}\n${tags}`;
 
   test('prints its version, the completion of shells, and wrong usage', async () => {
     expect(execFileSync('node', ['--version'], { env, encoding: 'utf8' })).toMatch(`v${major}.`);
@@ -130,7 +130,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
   });
 
   test('exports the client that the README of the package describes', async () => {
-    await berth.create({ ...parse(document(`client-${major}`)), source_config: {}, secrets: [] });
+    await berth.create({ ...parse(document(`client-${major}`)), secrets: [] });
     writeFileSync(join(installed.folder, 'program.mjs'), example());
     const program = ['node', join(installed.folder, 'program.mjs')];
     const variables = { ...env, BERTH_URL: berth.process().url, BERTH_API_KEY: berth.apiKey };
@@ -147,7 +147,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
       expect.poll(screen, { timeout: 30_000 }).toContain(text);
 
     async function deployment(name: string): Promise<DeploymentAnswer> {
-      const body = { ...parse(document(`${name}-${major}`)), source_config: {}, secrets: [] };
+      const body = { ...parse(document(`${name}-${major}`)), secrets: [] };
       await login();
       return berth.create(body);
     }
