@@ -125,7 +125,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
     expect((await run(1, ['diff', '-f', path])).out).toContain('source_revision_config.image_uri');
     writeFileSync(path, `${document(name)}nonsense: true\n`);
     await run(2, ['diff', '-f', path]);
-    const listed = parse((await run(0, ['deployments', 'list', '--name', name, '-o', 'yaml'])).out);
+    const listed = parse((await run(0, ['deployments', 'list', '--name-contains', name, '-o', 'yaml'])).out);
     expect(listed).toMatchObject([{ name, image_version: '1.0.0' }]);
   });
 
@@ -214,7 +214,14 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
       await shows(screen, `stopped-${major}: AWAITING_DATABASE`);
       press('C-c');
       await shows(screen, 'exit code 130\nterminal restored');
-      const { out } = await run(0, ['deployments', 'list', '--name', `stopped-${major}`, '-o', 'name']);
+      const { out } = await run(0, [
+        'deployments',
+        'list',
+        '--name-contains',
+        `stopped-${major}`,
+        '-o',
+        'name',
+      ]);
       expect(out).toBe(`stopped-${major}\n`);
     }, 90_000);
   });
