@@ -43,8 +43,9 @@ page in [runbooks/](runbooks/README.md). To follow one change through logs and t
 
 The chart can install the dashboard, the alert rules, and the objects by which Prometheus finds the pods. All of them are off by default:
 - \`podMonitor.enabled\` or \`serviceMonitor.enabled\` (not both), for the Prometheus operator. A PodMonitor finds the pods themselves. A
-  ServiceMonitor finds them through the headless Service \`berth-metrics\`. Both have \`labels\` (that your Prometheus selects), \`interval\`,
-  \`scrapeTimeout\`, \`relabelings\` and \`metricRelabelings\`.
+  ServiceMonitor finds them through the headless Service \`FULLNAME-metrics\`, such as \`berth-metrics\` for the release \`berth\`, and
+  \`two-berth-metrics\` for the release \`two\`. Both have \`labels\` (that your Prometheus selects), \`interval\`, \`scrapeTimeout\`,
+  \`relabelings\` and \`metricRelabelings\`.
 - \`metrics.prometheusRule.enabled\` for the Prometheus operator, with \`labels\`. The chart includes the rule group \`berth-hub\` only where
   it runs the API, and \`berth-operator\` only where it runs the operator.
 - \`metrics.annotations\` for a Prometheus that uses \`prometheus.io/scrape\`.

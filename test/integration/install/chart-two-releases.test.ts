@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { CHART } from '../../../scripts/manifests.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import { resolveHelm } from '../../cluster/helm.ts';
 import { root, shellBlocks, textOf } from '../../docs/pages.ts';
-import { parsed, podsOf, type Rendered } from '../harness/chart.ts';
+import { helm } from '../../installation/helm.ts';
+import { named, parsed, podsOf, type Rendered, set } from '../harness/chart.ts';
+import { environment } from '../harness/environment.ts';
 
 const [, section = ''] =
   /^### Two releases in one cluster\n([\s\S]*?)^## /m.exec(textOf('docs/install.md')) ?? [];
@@ -100,4 +103,18 @@ it('lets the second release use the hub of the first one with an id and a key of
 
 it('describes how another release takes over the definition', () => {
   expect(takeOver).toContain('--set crds.install=true --take-ownership');
+});
+
+it('names the Service for metrics as the page about metrics says', async () => {
+  for (const [release, service] of [
+    ['berth', 'berth-metrics'],
+    ['two', 'two-berth-metrics'],
+  ] as const) {
+    const monitored = set(['serviceMonitor.enabled=true']);
+    const objects = parsed(
+      await helm(environment(), ['template', release, CHART, '-n', 'berth-system', ...monitored]),
+    );
+    expect(named(objects, 'Service', service)).toBeDefined();
+    expect(textOf('docs/metrics.md')).toContain(`\`${service}\` for the release \`${release}\``);
+  }
 });
