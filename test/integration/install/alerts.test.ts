@@ -154,6 +154,14 @@ describe('the alerts', () => {
     expect(names((count) => count === 0, others)).toEqual(all);
   });
 
+  test('have runbooks whose queries of metrics with standard names select only the processes of Berth', () => {
+    const queries = runbookQueries().filter((query) =>
+      namesIn(query).some((name) => !name.startsWith('berth_')),
+    );
+    expect(queries.length).toBeGreaterThan(5);
+    for (const query of queries) expect(query).toMatch(/ and on \(cluster, instance\) berth_build_info/);
+  });
+
   test('have runbooks with valid queries of existing metrics', async () => {
     const queries = runbookQueries();
     expect(queries.length).toBeGreaterThan(10);
