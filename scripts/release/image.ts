@@ -48,9 +48,12 @@ function annotationsOf({ version, revision, timestamp, url }: Source): Record<st
   };
 }
 
-/** Annotations that name the base. A folder of this machine is not named. */
+/**
+ * Annotations that name the base. A folder of this machine is not named. The name has no digest, so that a build that names the
+ * digest has the same bytes.
+ */
 const baseOf = ({ reference, isFolder, digest }: BaseImage) => ({
-  ...(isFolder ? {} : { 'org.opencontainers.image.base.name': reference }),
+  ...(isFolder ? {} : { 'org.opencontainers.image.base.name': reference.split('@')[0] ?? '' }),
   'org.opencontainers.image.base.digest': digest,
 });
 

@@ -54,9 +54,10 @@ async function pushBase(): Promise<string> {
 }
 
 /** Runs the script as `npm run release` does, with another umask, time zone and folder than this process. */
-async function release(output: string, umask: string, zone: string): Promise<string> {
+async function release(output: string, bases: string[], umask: string, zone: string): Promise<string> {
   const command = `umask ${umask}; exec "$0" "$@"`;
-  const args = ['-c', command, process.execPath, SCRIPT, '--output', output, '--base', base];
+  const options = bases.flatMap((name) => ['--base', name]);
+  const args = ['-c', command, process.execPath, SCRIPT, '--output', output, ...options];
   const { stdout } = await run('bash', args, { cwd: folder, env: { ...process.env, TZ: zone } });
   return stdout;
 }
@@ -71,9 +72,15 @@ beforeAll(async () => {
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-release-test-'));
   [registry] = await Promise.all([startRegistry(), resolveHelm()]);
   base = await pushBase();
+  // As a user builds a release again: with the digest of the base for each platform.
+  const pinned = await Promise.all(
+    ['linux/amd64', 'linux/arm64'].map(
+      async (platform) => `${base}@${await crane(['digest', base, '--platform', platform])}`,
+    ),
+  );
   [printed] = await Promise.all([
-    release(built('first'), '022', 'UTC'),
-    release(built('second'), '077', 'Asia/Tokyo'),
+    release(built('first'), [base], '022', 'UTC'),
+    release(built('second'), pinned, '077', 'Asia/Tokyo'),
   ]);
   digest = /^image: berth@(sha256:[0-9a-f]{64})$/m.exec(printed)?.[1] ?? '';
   await unpack(`berth-image-${VERSION}.oci.tar`, unpacked('image'));
@@ -98,7 +105,7 @@ it('writes all files, whose checksums sha256sum accepts', async () => {
   expect(stdout.match(/: OK$/gm)).toHaveLength(5);
 });
 
-it('writes the same bytes when it is run again with another umask and time zone', () => {
+it('writes the same bytes when it is run again with the digests of the base, another umask and another time zone', () => {
   const sums = (name: string) => readFileSync(join(built(name), 'SHA256SUMS'), 'utf8');
   expect(sums('second')).toBe(sums('first'));
 });
@@ -159,11 +166,11 @@ it('installs the chart from a registry, with the image of the release by digest'
   const oci = `oci://${registry.host}/charts`;
   const file = join(built('first'), `berth-chart-${VERSION}.tgz`);
   await helm(environment(), ['push', file, oci, '--plain-http']);
-  const namespace = await createNamespace('release');
+  const [namespace, apps] = await Promise.all([createNamespace('release'), createNamespace('released-apps')]);
   const chart = [`${oci}/berth`, '--version', VERSION, '--plain-http', '-n', namespace];
   const values = set([
     `image.repository=${registry.host}/berth`,
-    `namespaces.names={${namespace}}`,
+    `namespaces.names={${apps}}`,
     ...['rbac.scope=namespaces', 'crds.install=false', 'networkPolicies.enabled=false'],
   ]);
   const secret = ['DATABASE_URL', 'BERTH_ENCRYPTION_KEYS', 'BERTH_LISTENER_KEY'];
@@ -181,7 +188,7 @@ it('installs the chart from a registry, with the image of the release by digest'
     await crane(['manifest', images[0] ?? '']);
   } finally {
     await helm(environment(), ['uninstall', 'berth', '-n', namespace, '--ignore-not-found']);
-    await deleteNamespace(namespace);
+    await Promise.all([namespace, apps].map(deleteNamespace));
   }
 });
 

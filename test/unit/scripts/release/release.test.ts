@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { reproducibleSbom } from '../../../../scripts/release/app-files.ts';
 import { checksums } from '../../../../scripts/release/artifacts.ts';
 import { readSource } from '../../../../scripts/release/source.ts';
@@ -105,4 +106,20 @@ test('writes checksums of all files in the form that sha256sum reads', async () 
     'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  a\n' +
       '3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b\n',
   );
+});
+
+test('the workflow has read rights only, and pins each action by a commit', () => {
+  interface Workflow {
+    permissions: object;
+    jobs: Record<string, { permissions?: object; steps: { uses?: string; run?: string }[] }>;
+  }
+  const path = new URL('../../../../.github/workflows/release.yml', import.meta.url);
+  const { permissions, jobs } = parse(readFileSync(path, 'utf8')) as Workflow;
+  expect(permissions).toEqual({ contents: 'read' });
+  expect(Object.values(jobs).filter((job) => 'permissions' in job)).toEqual([]);
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  const actions = steps.flatMap(({ uses }) => uses ?? []);
+  expect(actions.length).toBeGreaterThan(2);
+  expect(actions.filter((action) => !/^actions\/[a-z-]+@[0-9a-f]{40}$/.test(action))).toEqual([]);
+  expect(steps.flatMap(({ run }) => run ?? []).join('\n')).toContain('npm run release -- --output release');
 });
