@@ -93,6 +93,12 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const work = mkdtempSync(join(tmpdir(), 'berth-release-'));
+  const removeWork = () => rmSync(work, { recursive: true, force: true });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      removeWork();
+      process.exit(1);
+    });
   try {
     const source = readSource(process.env);
     if (source.revision.endsWith('-dirty'))
@@ -102,10 +108,12 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`${[`image: ${parsed.repository}@${digest}`, ...platforms].join('\n')}`);
     return 0;
   } catch (error) {
+    // The folder was empty. Without its files, the next attempt can use it.
+    rmSync(parsed.output, { recursive: true, force: true });
     console.error((error as Error).message);
     return 1;
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    removeWork();
   }
 }
 

@@ -1,6 +1,7 @@
 /** Folders in the layout of OCI images (OCI image specification, image-layout.md): blobs that are named by their digest. */
 import { createHash } from 'node:crypto';
 import {
+  constants,
   copyFileSync,
   createReadStream,
   createWriteStream,
@@ -116,7 +117,7 @@ export async function copyBlob(from: string, to: string, digest: string): Promis
   await pipeline(createReadStream(blobPath(from, digest)), hash);
   if (`sha256:${hash.digest('hex')}` !== digest)
     throw new Error(`failed to copy ${digest} from ${from}: its content has another digest`);
-  copyFileSync(blobPath(from, digest), blobPath(to, digest));
+  copyFileSync(blobPath(from, digest), blobPath(to, digest), constants.COPYFILE_FICLONE);
 }
 
 /** Writes `index.json` and `oci-layout`, which complete a layout. */

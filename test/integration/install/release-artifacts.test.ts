@@ -3,7 +3,7 @@
  * that registry, and installed from it.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -221,11 +221,12 @@ it('renders each profile as in the checkout, with the image by digest', () => {
   expect(readdirSync(top)).toEqual(expect.arrayContaining(['argocd', 'crds', 'monitoring', 'openapi.json']));
 });
 
-it('fails with the next step when the registry of the base does not respond', async () => {
+it('fails with the next step, and leaves no files, when the registry of the base does not respond', async () => {
   const [host, output] = ['127.0.0.1:1', built('failed')];
   const failed = run(process.execPath, [SCRIPT, '--output', output, '--base', `${host}/node:24`]);
   await expect(failed).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/base image 127\.0\.0\.1:1\/node:24: .*; next: check the name/),
   });
+  expect(existsSync(output)).toBe(false);
 });
