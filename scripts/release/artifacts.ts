@@ -11,13 +11,14 @@ import {
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { resolveHelm } from '../../test/cluster/helm.ts';
+import { resolveImageTools } from '../../test/cluster/images/tools.ts';
 import { appLayers } from './app-files.ts';
 import { resolveBases } from './base-image.ts';
 import { packageChart, stageChart } from './chart.ts';
 import { buildCliPackage } from './cli-package.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { manifestsArchive } from './manifests-archive.ts';
-import { ownPlatform, versionInImage } from './run-image.ts';
+import { versionInImage, whyNotRun } from './run-image.ts';
 import { ROOT, type Source } from './source.ts';
 import { folderEntries, tarStream } from './tar.ts';
 
@@ -65,8 +66,9 @@ async function runImages(
 ): Promise<string[]> {
   const lines = [];
   for (const { platform, digest } of images) {
-    if (platform !== ownPlatform()) {
-      lines.push(`${platform}: built, not run, because this machine is ${ownPlatform()}`);
+    const why = await whyNotRun(platform);
+    if (why !== undefined) {
+      lines.push(`${platform}: built, not run, because ${why}`);
       continue;
     }
     const printed = await versionInImage(layout, digest, work);
@@ -81,6 +83,7 @@ async function runImages(
 
 async function writeImage(options: ReleaseOptions): Promise<{ digest: string; platforms: string[] }> {
   const { output, bases, platforms, source, work, log } = options;
+  await resolveImageTools(['crane'], { log });
   log(`reading the base image ${bases.join(', ')} …`);
   const found = await resolveBases(bases, platforms, join(work, 'bases'));
   log('installing the packages of the lock file …');

@@ -43,10 +43,29 @@ export async function unpackImage(layout: string, manifest: Manifest, root: stri
 const inside = (root: string): [string, ...string[]] =>
   process.getuid?.() === 0 ? ['chroot', root] : ['unshare', '--map-root-user', `--root=${root}`];
 
+/** The first folders are those of the image. The others, for chroot, do not exist there. */
+const pathWith = (folders: string | undefined) =>
+  [folders, process.env['PATH'], '/usr/sbin', '/sbin'].filter(Boolean).join(':');
+
+const messageOf = (cause: unknown) =>
+  (cause as { stderr?: string }).stderr?.trim() || (cause as Error).message;
+
+/** Why this machine cannot run an image of a platform. Undefined: it can. */
+export async function whyNotRun(platform: string): Promise<string | undefined> {
+  if (platform !== ownPlatform()) return `this machine is ${ownPlatform()}`;
+  const [program, ...args] = inside('/');
+  try {
+    await run(program, [...args, 'true'], { env: { PATH: pathWith(undefined) } });
+    return undefined;
+  } catch (cause) {
+    return `this user cannot change the root folder (${messageOf(cause)})`;
+  }
+}
+
 /**
  * Runs the entry point of an image with `--version`.
  * @returns what it prints
- * @throws Error with its message, or with the reason why this machine cannot run it
+ * @throws Error with its message
  */
 export async function versionInImage(layout: string, digest: string, work: string): Promise<string> {
   const manifest = readBlob<Manifest>(layout, digest);
@@ -58,17 +77,14 @@ export async function versionInImage(layout: string, digest: string, work: strin
     line.slice(line.indexOf('=') + 1),
   ]);
   const variables = Object.fromEntries(pairs) as Record<string, string>;
+  const env = { ...variables, PATH: pathWith(variables['PATH']) };
   const [program, ...args] = inside(root);
-  // The first folders are those of the image. The others, for chroot, do not exist there.
-  const path = [variables['PATH'], process.env['PATH'], '/usr/sbin', '/sbin'].filter(Boolean).join(':');
-  const env = { ...variables, PATH: path };
   try {
     const { stdout } = await run(program, [...args, ...(config?.Entrypoint ?? []), '--version'], { env });
     return stdout.trim();
   } catch (cause) {
-    const message = (cause as { stderr?: string }).stderr?.trim() || (cause as Error).message;
     throw new Error(
-      `failed to run the image (${program}): ${message}; next: run as root, or allow user namespaces on this machine`,
+      `failed to run \`berth --version\` in the image: ${messageOf(cause)}; next: check that the base contains Node 24`,
       { cause },
     );
   }
