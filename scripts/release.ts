@@ -117,4 +117,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Node calls the removal of types experimental. The image and the command line are tested with its result. */
+function ignoreExperimentalWarnings(): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
+  });
+}
+
+if (import.meta.main) ignoreExperimentalWarnings();
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -1,11 +1,11 @@
 /** Folders in the layout of OCI images (OCI image specification, image-layout.md): blobs that are named by their digest. */
 import { createHash } from 'node:crypto';
 import {
-  constants,
   copyFileSync,
   createReadStream,
   createWriteStream,
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -117,7 +117,12 @@ export async function copyBlob(from: string, to: string, digest: string): Promis
   await pipeline(createReadStream(blobPath(from, digest)), hash);
   if (`sha256:${hash.digest('hex')}` !== digest)
     throw new Error(`failed to copy ${digest} from ${from}: its content has another digest`);
-  copyFileSync(blobPath(from, digest), blobPath(to, digest), constants.COPYFILE_FICLONE);
+  try {
+    linkSync(blobPath(from, digest), blobPath(to, digest));
+  } catch {
+    // The folders are on different file systems.
+    copyFileSync(blobPath(from, digest), blobPath(to, digest));
+  }
 }
 
 /** Writes `index.json` and `oci-layout`, which complete a layout. */

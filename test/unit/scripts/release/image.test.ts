@@ -1,11 +1,13 @@
 /** The image of a release, on small bases that contain no real programs. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ImageConfig, resolveBases, withDigest } from '../../../../scripts/release/base-image.ts';
 import { buildImage, type LayerFiles } from '../../../../scripts/release/image.ts';
-import { type Index, type Manifest, readBlob } from '../../../../scripts/release/oci-layout.ts';
+import { blobPath, type Index, type Manifest, readBlob } from '../../../../scripts/release/oci-layout.ts';
 import type { Source } from '../../../../scripts/release/source.ts';
 import { writeOciLayout } from '../../../cluster/images/oci-layout.ts';
 
@@ -90,6 +92,9 @@ test('describes the release in labels and annotations, and the base in the manif
   });
   expect(config.config?.Env).toEqual(expect.arrayContaining(['PATH=/usr/bin', 'NODE_ENV=production']));
   expect(config.rootfs.diff_ids).toHaveLength(2);
+  const content = gunzipSync(readFileSync(blobPath(layout, manifest.layers[1]?.digest ?? '')));
+  const diffId = createHash('sha256').update(content).digest('hex');
+  expect(config.rootfs.diff_ids[1]).toBe(`sha256:${diffId}`);
 });
 
 test('has the same digest when it is built again', async () => {
