@@ -10,21 +10,30 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { profiles, renderedFile } from '../../../scripts/manifests.ts';
 import { type Index, type Manifest, readBlob } from '../../../scripts/release/oci-layout.ts';
+import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
 import { resolveHelm } from '../../cluster/helm.ts';
 import { pushBaseImage } from '../../cluster/images/base-images.ts';
 import { crane } from '../../cluster/images/crane.ts';
 import { type LocalRegistry, startRegistry } from '../../cluster/images/registry.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
+import { kubectl } from '../../cluster/kubectl.ts';
 import { root as checkout } from '../../docs/pages.ts';
 import { helm } from '../../installation/helm.ts';
-import { installBerth } from '../../installation/install.ts';
-import { parsed, type Rendered, set } from '../harness/chart.ts';
-import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from '../harness/environment.ts';
+import { BERTH_NAMESPACE } from '../../installation/install.ts';
+import { parsed, podsOf, type Rendered, set } from '../harness/chart.ts';
+import { environment } from '../harness/environment.ts';
 import { installedWorkloads } from '../harness/installed.ts';
 
 const run = promisify(execFile);
 const VERSION = '0.1.0';
 const SCRIPT = join(checkout, 'scripts/release.ts');
+/** The pods do not run, so no value is used. */
+const SECRET = ['DATABASE_URL', 'BERTH_ENCRYPTION_KEYS', 'BERTH_LISTENER_KEY'].map(
+  (name) => `--from-literal=${name}=unused`,
+);
+
+/** Checksums of settings, which contain the image. */
+const CHANGES = /(?<=checksum\/config: )\w+|(?<=berth-migrate-)[0-9a-f]{8}/g;
 
 interface Config {
   architecture: string;
@@ -32,6 +41,8 @@ interface Config {
 }
 
 let folder: string;
+/** Not that of the other tests, which contains objects of Berth. */
+let cluster: LocalCluster;
 let registry: LocalRegistry;
 let base: string;
 /** What the first build prints. */
@@ -71,7 +82,8 @@ async function unpack(file: string, into: string): Promise<void> {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-release-test-'));
-  [registry] = await Promise.all([startRegistry(), resolveHelm()]);
+  await resolveHelm();
+  [registry, cluster] = await Promise.all([startRegistry(), startCluster({ log: () => undefined })]);
   base = await pushBase();
   // As a user builds a release again: with the digest of the base for each platform.
   const pinned = await Promise.all(
@@ -89,7 +101,7 @@ beforeAll(async () => {
   await crane(['push', unpacked('image'), `${registry.host}/berth:${VERSION}`]);
 }, FIRST_TIME_MS);
 afterAll(async () => {
-  await registry?.stop();
+  await Promise.all([registry?.stop(), cluster?.stop()]);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -167,32 +179,24 @@ it('installs the chart from a registry, with the image of the release by digest'
   const oci = `oci://${registry.host}/charts`;
   const file = join(built('first'), `berth-chart-${VERSION}.tgz`);
   await helm(environment(), ['push', file, oci, '--plain-http']);
-  await installBerth(environment());
-  const [namespace, apps] = await Promise.all([createNamespace('release'), createNamespace('released-apps')]);
-  const chart = [`${oci}/berth`, '--version', VERSION, '--plain-http', '-n', namespace];
-  const values = set([
-    `image.repository=${registry.host}/berth`,
-    `namespaces.names={${apps}}`,
-    ...['rbac.scope=namespaces', 'crds.install=false', 'networkPolicies.enabled=false'],
-  ]);
-  const secret = ['DATABASE_URL', 'BERTH_ENCRYPTION_KEYS', 'BERTH_LISTENER_KEY'];
-  const literals = secret.map((name) => `--from-literal=${name}=unused`);
-  await kubectlAsAdmin(['create', 'secret', 'generic', 'berth', '-n', namespace, ...literals]);
-  try {
-    await helm(environment(), ['install', 'berth', ...chart, ...values, '--wait', '--timeout', '60s']);
-    const workloads = [
-      ...(await installedWorkloads(environment(), 'deployments', namespace)),
-      ...(await installedWorkloads(environment(), 'jobs', namespace)),
-    ] as unknown as Rendered[];
-    const images = workloads.flatMap(({ spec }) => spec?.template?.spec.containers.map(({ image }) => image));
-    expect(images.length).toBeGreaterThan(2);
-    expect(new Set(images)).toEqual(new Set([`${registry.host}/berth@${digest}`]));
-    await crane(['manifest', images[0] ?? '']);
-  } finally {
-    await helm(environment(), ['uninstall', 'berth', '-n', namespace, '--ignore-not-found']);
-    await Promise.all([namespace, apps].map(deleteNamespace));
-  }
-});
+  const prepare = [
+    ['create', 'namespace', BERTH_NAMESPACE],
+    ['label', 'namespace', BERTH_NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'],
+    ['-n', BERTH_NAMESPACE, 'create', 'secret', 'generic', 'berth', ...SECRET],
+  ];
+  for (const args of prepare) await kubectl(cluster, args);
+  const chart = [`${oci}/berth`, '--version', VERSION, '--plain-http', '-n', BERTH_NAMESPACE];
+  const values = set([`image.repository=${registry.host}/berth`]);
+  await helm(cluster, ['install', 'berth', ...chart, ...values, '--wait', '--timeout', '120s']);
+  const found = await Promise.all(
+    (['deployments', 'jobs'] as const).map((kind) => installedWorkloads(cluster, kind)),
+  );
+  const workloads = found.flat() as unknown as Rendered[];
+  const images = podsOf(workloads).flatMap(({ spec }) => spec.containers.map(({ image }) => image));
+  expect(images.length).toBeGreaterThan(2);
+  expect(new Set(images)).toEqual(new Set([`${registry.host}/berth@${digest}`]));
+  await crane(['manifest', images[0] ?? '']);
+}, 240_000);
 
 it('names the image by digest, unless the user sets a tag or another digest', async () => {
   const file = join(built('first'), `berth-chart-${VERSION}.tgz`);
@@ -212,8 +216,8 @@ it('names the image by digest, unless the user sets a tag or another digest', as
 
 it('renders each profile as in the checkout, with the image by digest', () => {
   const top = join(unpacked('manifests'), `berth-manifests-${VERSION}`);
-  // Without the comments at the top, and the checksums of settings, which contain the image.
-  const objects = (text: string) => text.slice(text.indexOf('---')).replace(/checksum\/\S+: \S+/g, '');
+  // Without the comments at the top.
+  const objects = (text: string) => text.slice(text.indexOf('---')).replace(CHANGES, '');
   for (const profile of profiles()) {
     const text = readFileSync(join(top, `${profile}.yaml`), 'utf8');
     expect(text).toContain(`berth@${digest}`);
