@@ -35,6 +35,9 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/integration/harness/cluster.ts'],
           setupFiles: ['test/integration/harness/check-every-answer.ts'],
+          // Loading and compiling the modules again took two seconds of processor time for each file.
+          isolate: false,
+          restoreMocks: true,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers,

@@ -147,7 +147,7 @@ export function contractOf(document: OpenApiDocument): Contract {
 }
 
 let contract: Promise<Contract> | undefined;
-/** The contract of these sources, created once per test file. */
+/** The contract of these sources, created once per worker. */
 export function apiContract(): Promise<Contract> {
   // Loaded when it is asked for: most files never call the API.
   contract ??= import('../../../scripts/openapi-document.ts')
@@ -178,11 +178,12 @@ export function checkAnswers(app: FastifyInstance): void {
   });
 }
 
-/**
- * Checks the responses to every `fetch` of a test file, from any process. Responses of Berth have an X-Request-Id; those
- * of other servers are not checked.
- */
-export function checkFetches(): void {
+/** Whether `fetch` of this worker is checked. Files share the modules of their worker. */
+let isChecked = false;
+
+function checkFetch(): void {
+  if (isChecked) return;
+  isChecked = true;
   const original = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
     const response = await original(input, init);
@@ -198,7 +199,14 @@ export function checkFetches(): void {
   };
 }
 
-afterEach(() => {
-  const found = violations.splice(0);
-  if (found.length > 0) throw new Error(found.join('\n'));
-});
+/**
+ * Checks the responses to every `fetch` of a test file, from any process. Responses of Berth have an X-Request-Id; those
+ * of other servers are not checked. Call it once for each test file, because hooks belong to a file.
+ */
+export function checkFetches(): void {
+  checkFetch();
+  afterEach(() => {
+    const found = violations.splice(0);
+    if (found.length > 0) throw new Error(found.join('\n'));
+  });
+}
