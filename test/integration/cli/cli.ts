@@ -74,6 +74,8 @@ export function terminal(
   const script = join(env.HOME, 'run.sh');
   const lines = [
     '#!/bin/sh',
+    // Ctrl-C ends the command, and not this script. The command does not inherit a trap.
+    'trap : INT',
     'before=$(stty -g)',
     `${variables.join(' ')} ${command}`,
     'echo "exit code $?"',

@@ -86,7 +86,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
   }
   const login = () => run(0, ['login', '--url', berth.process().url, '--name', 'test'], `${berth.apiKey}\n`);
   const document = (name: string, image = '1.0.0', tags = '') =>
-    `name: ${name}\nsource: external_image\nsource_revision_config: {image_uri: "registry.example/shop/web:${image}"}\n${tags}`;
+    `name: ${name}\nsource: external_image\nsource_config: {}\nsource_revision_config: {image_uri: "registry.example/shop/web:${image}"}\n${tags}`;
 
   test('prints its version, the completion of shells, and wrong usage', async () => {
     expect(execFileSync('node', ['--version'], { env, encoding: 'utf8' })).toMatch(`v${major}.`);
@@ -125,12 +125,12 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
     expect((await run(1, ['diff', '-f', path])).out).toContain('source_revision_config.image_uri');
     writeFileSync(path, `${document(name)}nonsense: true\n`);
     await run(2, ['diff', '-f', path]);
-    const listed = parse((await run(0, ['deployments', 'list', '--name', name, '-o', 'yaml'])).out);
+    const listed = parse((await run(0, ['deployments', 'list', '--name-contains', name, '-o', 'yaml'])).out);
     expect(listed).toMatchObject([{ name, image_version: '1.0.0' }]);
   });
 
   test('exports the client that the README of the package describes', async () => {
-    await berth.create({ ...parse(document(`client-${major}`)), source_config: {}, secrets: [] });
+    await berth.create({ ...parse(document(`client-${major}`)), secrets: [] });
     writeFileSync(join(installed.folder, 'program.mjs'), example());
     const program = ['node', join(installed.folder, 'program.mjs')];
     const variables = { ...env, BERTH_URL: berth.process().url, BERTH_API_KEY: berth.apiKey };
@@ -147,7 +147,7 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
       expect.poll(screen, { timeout: 30_000 }).toContain(text);
 
     async function deployment(name: string): Promise<DeploymentAnswer> {
-      const body = { ...parse(document(`${name}-${major}`)), source_config: {}, secrets: [] };
+      const body = { ...parse(document(`${name}-${major}`)), secrets: [] };
       await login();
       return berth.create(body);
     }
@@ -214,7 +214,14 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
       await shows(screen, `stopped-${major}: AWAITING_DATABASE`);
       press('C-c');
       await shows(screen, 'exit code 130\nterminal restored');
-      const { out } = await run(0, ['deployments', 'list', '--name', `stopped-${major}`, '-o', 'name']);
+      const { out } = await run(0, [
+        'deployments',
+        'list',
+        '--name-contains',
+        `stopped-${major}`,
+        '-o',
+        'name',
+      ]);
       expect(out).toBe(`stopped-${major}\n`);
     }, 90_000);
   });
