@@ -80,7 +80,8 @@ export function imageConfig(
       diff_ids: [...base.config.rootfs.diff_ids, ...layers.map(({ layer }) => layer.diffId)],
     },
     history: [
-      ...(base.config.history ?? []),
+      // One entry for each layer, also if the base has no history.
+      ...(base.config.history ?? base.config.rootfs.diff_ids.map(() => ({ comment: 'base image' }))),
       ...layers.map(({ comment }) => ({ created, created_by: 'npm run release', comment })),
     ],
   };

@@ -92,6 +92,10 @@ test('describes the release in labels and annotations, and the base in the manif
   });
   expect(config.config?.Env).toEqual(expect.arrayContaining(['PATH=/usr/bin', 'NODE_ENV=production']));
   expect(config.rootfs.diff_ids).toHaveLength(2);
+  expect(config.history?.map((entry) => (entry as { comment: string }).comment)).toEqual([
+    'base image',
+    'Berth',
+  ]);
   const content = gunzipSync(readFileSync(blobPath(layout, manifest.layers[1]?.digest ?? '')));
   const diffId = createHash('sha256').update(content).digest('hex');
   expect(config.rootfs.diff_ids[1]).toBe(`sha256:${diffId}`);
