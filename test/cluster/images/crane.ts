@@ -25,7 +25,8 @@ export async function crane(
     const { stdout } = await run(command, words, { env, maxBuffer: 1 << 26 });
     return stdout.trimEnd();
   } catch (cause) {
-    const message = (cause as { stderr?: string }).stderr?.trim();
+    // Warnings before the error say that crane tries another request.
+    const message = (cause as { stderr?: string }).stderr?.trim().replace(/^[\s\S]*^Error: /m, '');
     throw new Error(`failed to run crane ${args.join(' ')}: ${message || (cause as Error).message}`, {
       cause,
     });
