@@ -1,4 +1,4 @@
-import type { ComponentSettings } from '../contract/resource/component-settings.ts';
+import { type ComponentSettings, componentSettingsShape } from '../contract/resource/component-settings.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 
@@ -13,8 +13,11 @@ export function settingsOfComponents({ spec }: ManagedDeployment): {
   componentSettings?: SettingsOfComponents;
 } {
   const given = COMPONENTS.flatMap((name) => {
-    const { scale: _scale, resources: _resources, ...settings } = spec.components[name] ?? {};
-    return Object.keys(settings).length === 0 ? [] : [[name, settings] as const];
+    const component = spec.components[name] ?? {};
+    const settings = Object.entries(component).filter(([field]) =>
+      Object.hasOwn(componentSettingsShape, field),
+    );
+    return settings.length === 0 ? [] : [[name, Object.fromEntries(settings)] as const];
   });
   return given.length === 0 ? {} : { componentSettings: Object.fromEntries(given) };
 }

@@ -25,8 +25,9 @@ function platformCheck(component: Component, { healthPath }: RenderConfig): Heal
 function actionOf(
   { type, path = '/', port, command = [] }: HealthCheckSpec,
   component: Component,
+  appPort: number,
 ): Action | null {
-  const target = port ?? (component === 'api' ? PORT_NAMES.app : APP_PORT);
+  const target = port ?? (component === 'api' ? PORT_NAMES.app : appPort);
   switch (type) {
     case 'http':
       return { httpGet: { path, port: target } };
@@ -43,8 +44,7 @@ function actionOf(
  * The probes of the app container of a component: its own health check, otherwise that of the platform. The startup may
  * take as long as a rollout, unless the check says otherwise.
  */
-function probes(check: HealthCheckSpec, component: Component, config: RenderConfig): Partial<V1Container> {
-  const action = actionOf(check, component);
+function probes(check: HealthCheckSpec, action: Action | null, config: RenderConfig): Partial<V1Container> {
   if (action === null) return {};
   const { timeoutSeconds, periodSeconds, failureThreshold } = { ...HEALTH_CHECK_DEFAULTS, ...check };
   const startupSeconds = check.startupSeconds ?? config.progressDeadlineSeconds;
@@ -64,9 +64,9 @@ function probes(check: HealthCheckSpec, component: Component, config: RenderConf
   };
 }
 
-const PORTS: Partial<V1Container> = {
-  ports: [{ name: PORT_NAMES.app, containerPort: APP_PORT, protocol: 'TCP' }],
-};
+const portsOf = (appPort: number): Partial<V1Container> => ({
+  ports: [{ name: PORT_NAMES.app, containerPort: appPort, protocol: 'TCP' }],
+});
 
 /**
  * The preStop hook of the api container. The action sleep is used instead of exec, because an image may have no shell.
@@ -77,17 +77,21 @@ function drain(config: RenderConfig): Partial<V1Container> {
   return { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } };
 }
 
-/** Port, probes and preStop hook of the app container of a component. */
+/**
+ * Port, probes and preStop hook of the app container of a component.
+ * @param appPort the port of the app, which checks without a port use
+ */
 export function appProbes(
   { spec }: ManagedDeployment,
   component: Component,
   config: RenderConfig,
+  appPort = APP_PORT,
 ): Partial<V1Container> {
   const check = spec.components[component]?.healthCheck ?? platformCheck(component, config);
   const isServing = component === 'api';
   return {
-    ...(isServing ? PORTS : {}),
-    ...probes(check, component, config),
+    ...(isServing ? portsOf(appPort) : {}),
+    ...probes(check, actionOf(check, component, appPort), config),
     ...(isServing ? drain(config) : {}),
   };
 }
