@@ -292,7 +292,7 @@ test('exports consecutive ranges without loss or duplicate when each begins at t
     const query = `&since=${hour(since)}&until=${hour(end)}`;
     const stream = await follow(client, query);
     await stream.ended;
-    seen.push(messagesOf(stream));
+    seen.push(messagesOf(stream).map(String));
     expect(stream.lines.at(-1)).toMatchObject({ reason: 'complete' });
     expect(stream.lines.at(-1)).not.toHaveProperty('cursor');
   }
