@@ -14,11 +14,12 @@ import { operationIdOf } from './operation-ids.ts';
 const TENANT_HEADER = {
   type: 'object',
   properties: {
+    // Without the format uuid: clients with a type for UUIDs cannot send a value of this type in a header.
     'X-Tenant-Id': {
       type: 'string',
-      format: 'uuid',
       description:
         'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
+      examples: ['0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
     },
   },
 };
