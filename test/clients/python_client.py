@@ -18,8 +18,8 @@ from berth_client.api.events import list_deployment_events
 from berth_client.api.revisions import list_revisions, redeploy_revision
 from berth_client.models import (
     CreateDeploymentInput,
-    CreateDeploymentInputSource,
     Deployment,
+    DeploymentSource,
     DeploymentStatus,
     EmptyInput,
     Error,
@@ -66,7 +66,7 @@ created = create_deployment.sync(
     client=client,
     body=CreateDeploymentInput(
         name="python",
-        source=CreateDeploymentInputSource.EXTERNAL_IMAGE,
+        source=DeploymentSource.EXTERNAL_IMAGE,
         source_config=SourceConfigInput(resource_spec=ResourceSpecInput(cpu=0.25, memory_mb=256)),
         source_revision_config=SourceRevisionConfigInput(image_uri="registry.example/shop/web:1.0.0"),
         secrets=[SecretInput(name="TOKEN", value="example")],

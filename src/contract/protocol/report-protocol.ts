@@ -25,7 +25,8 @@ const MAX_GONE = 1000;
 const { startTime, completionTime, ...buildFields } = buildStatusSchema.shape;
 const reportedBuildSchema = z.object({ ...buildFields, startedAt: startTime, finishedAt: completionTime });
 
-const revisionRef = z.object({ id: z.string().max(64), number: z.int() });
+/** A revision in a report. */
+export const revisionRefSchema = z.object({ id: z.string().max(64), number: z.int() });
 
 /** One action or observation of the listener. */
 export const reportSchema = z.discriminatedUnion('kind', [
@@ -84,18 +85,18 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .describe(
         'Hosts of all route objects in the cluster, including those that are being deleted, and the generation of the record that the operator used for this observation. Absent: the operator is of an earlier version.',
       ),
-    active_revision: revisionRef.nullable(),
-    rollout_revision: revisionRef.nullable(),
+    active_revision: revisionRefSchema.nullable(),
+    rollout_revision: revisionRefSchema.nullable(),
     build: reportedBuildSchema
       .nullable()
       .optional()
       .describe('The requested build. Absent or null: there is no build.'),
     images: z
-      .array(revisionRef.extend({ image: z.string().max(1024) }))
+      .array(revisionRefSchema.extend({ image: z.string().max(1024) }))
       .max(4)
       .optional()
       .describe('Resolved images of revisions, with digests.'),
-    failed_revision: revisionRef.extend(failure).nullable(),
+    failed_revision: revisionRefSchema.extend(failure).nullable(),
     in_place_failure: z
       .object(failure)
       .nullable()

@@ -48,11 +48,36 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
+/**
+ * A query whose parameters have their references in `allOf`. The plugin drops the description beside a reference;
+ * `withPlainReferences` removes `allOf` again.
+ */
+function withWrappedReferences(query: JsonSchema): JsonSchema {
+  const wrapped = Object.entries(query.properties ?? {}).map(([name, { $ref, ...rest }]) => [
+    name,
+    $ref === undefined ? rest : { ...rest, allOf: [{ $ref }] },
+  ]);
+  return { ...query, properties: Object.fromEntries(wrapped) };
+}
+
+function withPlainReferences(document: OpenApiDocument): OpenApiDocument {
+  for (const { operation } of operationsOf(document)) {
+    for (const parameter of operation.parameters ?? []) {
+      const [only, ...others] = parameter.schema?.allOf ?? [];
+      if (only !== undefined && others.length === 0) parameter.schema = only;
+    }
+  }
+  return document;
+}
+
 /** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
   const { access, answerHeaders = [] } = route.config ?? {};
   const schema = {
     ...declared,
+    ...(declared.querystring === undefined
+      ? {}
+      : { querystring: withWrappedReferences(declared.querystring as JsonSchema) }),
     operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
   } as FastifySchema;
@@ -107,8 +132,8 @@ type Document = ReturnType<typeof jsonSchemaTransformObject>;
 /** Text that applies to all routes. */
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
-  const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags, withAnswers];
-  const all = [...steps, withLiberties, examples, withSortedSchemas];
+  const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags];
+  const all = [...steps, withPlainReferences, withAnswers, withLiberties, examples, withSortedSchemas];
   return all.reduce((made, step) => step(made), document as OpenApiDocument) as Document;
 }
 
