@@ -152,7 +152,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: publicUrl ?? '/', description: 'About this API.' }],
+      servers: [{ url: publicUrl ?? '/', description: 'Address of this API.' }],
       components: {
         securitySchemes: {
           apiKey: {

@@ -299,6 +299,12 @@ describe('named schemas', () => {
   });
 });
 
+test('describes the address of its server', () => {
+  expect((document as unknown as { servers: object[] }).servers).toEqual([
+    { url: '/', description: 'Address of this API.' },
+  ]);
+});
+
 test('states its license', () => {
   expect(document.info.license).toEqual({ name: 'Apache License 2.0', identifier: 'Apache-2.0' });
 });
