@@ -157,7 +157,7 @@ export function asBefore(report: Report): Report {
 }
 
 /**
- * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
+ * `POST /v2/listeners/{listener_id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
  * above the highest accepted seq is acknowledged without effect. Gaps are valid, because reports contain states, not
  * changes. After a failed call, a listener sends its current state with the next seq. Reports of one deployment are
  * applied in order.
@@ -183,7 +183,7 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 export const MAX_INVENTORY = 20_000;
 
 /**
- * `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
+ * `POST /v2/listeners/{listener_id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
  * due.
  */
 export const inventoryRequestSchema = z.object({

@@ -91,7 +91,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   'PATCH /v2/tag-keys/{tag_key_id}/values/{tag_value_id}': { value: 'billing' },
   'PATCH /v2/tenants/{tenant_id}': { name: 'shop-eu' },
   'POST /v2/api-keys': { name: 'delivery', scopes: ['deployments:read', 'deployments:write'] },
-  'PUT /v2/listeners/{id}/lease': {
+  'PUT /v2/listeners/{listener_id}/lease': {
     holder: 'berth-listener-6f5c9d7b8-x2k4p',
     version: '0.1.0',
     cluster_version: 'v1.36.0',

@@ -196,6 +196,20 @@ function matchesBoth(a: ReturnType<typeof partsOf>[number], b: typeof a): boolea
   return typeof text !== 'string' || !(variable instanceof RegExp) || variable.test(text);
 }
 
+test('names a variable of a path alike in all paths that begin alike', () => {
+  const names = new Map<string, Set<string>>();
+  for (const path of Object.keys(document.paths)) {
+    const parts = path.split('/');
+    for (const [index, part] of parts.entries()) {
+      if (!part.startsWith('{')) continue;
+      const start = parts.slice(0, index).join('/').replace(/\{\w+\}/g, '{}');
+      names.set(start, (names.get(start) ?? new Set()).add(part));
+    }
+  }
+  expect([...(names.get('/v2/listeners') ?? [])]).toEqual(['{listener_id}']);
+  expect([...names].filter(([, variables]) => variables.size > 1)).toEqual([]);
+});
+
 test('no request matches two paths', () => {
   const paths = Object.keys(document.paths).map((path) => ({ path, parts: partsOf(path) }));
   const both = paths.flatMap(({ path, parts }, index) =>
