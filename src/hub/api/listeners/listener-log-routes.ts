@@ -104,7 +104,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       },
     },
     async (request, reply) => {
-      const { id: listenerId } = request.params;
+      const { listener_id: listenerId } = request.params;
       const scope = await scopeOf(request, listenerId);
       const { epoch, wait_seconds: seconds } = request.query;
       const knows = request.query.knows.split(',');
