@@ -236,7 +236,8 @@ function addRoutes(
       const reports = request.body.reports.map(toClusterReport);
       const context = { now: new Date(), box: deps.secretBox };
       const result = await scope.transaction(
-        (transaction) => takeReports(transaction, request.params.listener_id, { epoch, seq, reports }, context),
+        (transaction) =>
+          takeReports(transaction, request.params.listener_id, { epoch, seq, reports }, context),
         { byIndex: true },
       );
       if (result === null) throw notFound('listener');

@@ -202,7 +202,10 @@ test('names a variable of a path alike in all paths that begin alike', () => {
     const parts = path.split('/');
     for (const [index, part] of parts.entries()) {
       if (!part.startsWith('{')) continue;
-      const start = parts.slice(0, index).join('/').replace(/\{\w+\}/g, '{}');
+      const start = parts
+        .slice(0, index)
+        .join('/')
+        .replace(/\{\w+\}/g, '{}');
       names.set(start, (names.get(start) ?? new Set()).add(part));
     }
   }
