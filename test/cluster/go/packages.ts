@@ -3,20 +3,16 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GoBuild } from './build.ts';
+import settings from './flags.json' with { type: 'json' };
 
 /** Flags that decide what is compiled. With the same flags, builds of all modules share the build cache. */
 export function compileFlags({ tags }: Pick<GoBuild, 'tags'>): string[] {
-  return [
-    '-mod=readonly',
-    '-trimpath',
-    '-buildvcs=false',
-    ...(tags && tags.length > 0 ? ['-tags', tags.join(',')] : []),
-  ];
+  return [...settings.flags, ...(tags && tags.length > 0 ? ['-tags', tags.join(',')] : [])];
 }
 
 /** The environment of the go command. Settings of the user must not change the programs. */
 export function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' };
+  return { ...env, ...settings.environment };
 }
 
 /**
