@@ -90,7 +90,16 @@ test('prints both ways and ends when the current context responds', async () => 
 
 test('uses the cluster when --context names it, and removes its deployments at the end', async () => {
   const config = await kubeconfig('the-cluster');
-  const { code, output } = await run(config, '--context', 'the-cluster', '--exit', '--port', '0');
+  const { code, output } = await run(
+    config,
+    '--context',
+    'the-cluster',
+    '--exit',
+    '--port',
+    '0',
+    '--timeout',
+    '150',
+  );
   expect(output).toMatch(/using the cluster of the context the-cluster/);
   expect(output).toMatch(/READY .*latest revision is active/);
   expect(output).toContain("kubectl --context 'the-cluster' delete");
@@ -98,7 +107,7 @@ test('uses the cluster when --context names it, and removes its deployments at t
   expect(goCalls()).toBe('');
   expect(await kubectl(access, ['get', 'mdep', '-n', 'berth-demo', '-o', 'name'])).toBe('');
   await kubectl(access, ['delete', 'namespace', 'berth-demo', '--wait=false']);
-});
+}, 300_000);
 
 test('names the contexts that do not exist when --context is wrong', async () => {
   const { code, output } = await run(await kubeconfig('the-cluster'), '--context', 'other', '--port', '0');
