@@ -13,7 +13,7 @@ const BYTES_PER_SECOND = 270_000;
 /** Seconds of one processor to link a program of 70 MB. */
 const LINK_SECONDS = 6;
 /** The part of the work after which only the measured rate counts. */
-const MEASURED_AFTER = 0.2;
+const MEASURED_AFTER = 0.05;
 
 /** Seconds of one processor that the work takes on the machine where the rates were recorded. */
 export function recordedSeconds({ sourceBytes, programs }: Work): number {
