@@ -25,8 +25,8 @@ const TIMEOUT_MS = 2_000;
 const STATUSES: readonly (number | undefined)[] = [200, 401, 403];
 
 /**
- * The current context of KUBECONFIG or ~/.kube/config. Null if there is no current context, or its API server does not respond within two
- * seconds. Sends no credentials and runs no exec plugin, because the user has not chosen this cluster.
+ * The current context of KUBECONFIG or ~/.kube/config. Null if there is no current context, or its API server does not respond
+ * within two seconds. Sends no credentials and runs no exec plugin, because the user has not chosen this cluster.
  */
 export async function reachableContext(env: NodeJS.ProcessEnv): Promise<ReachableContext | null> {
   const files = env['KUBECONFIG'] || join(env['HOME'] || homedir(), '.kube', 'config');
