@@ -8,10 +8,10 @@ export interface Work {
   readonly programs: number;
 }
 
-/** Bytes of Go source that one processor compiles in a second. Recorded with Kubernetes 1.36 on a cloud machine. */
-const BYTES_PER_SECOND = 270_000;
+/** Bytes of Go source that one processor compiles in a second. Recorded with Kubernetes 1.36. */
+const BYTES_PER_SECOND = 150_000;
 /** Seconds of one processor to link a program of 70 MB. */
-const LINK_SECONDS = 6;
+const LINK_SECONDS = 8;
 /** The part of the work after which only the measured rate counts. */
 const MEASURED_AFTER = 0.05;
 
