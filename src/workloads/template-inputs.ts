@@ -77,9 +77,12 @@ function dataServiceInputs(
   };
 }
 
-/** Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image and secrets. */
+/**
+ * Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image, secrets and run
+ * settings. The policy allows any run settings.
+ */
 export function requestedPodsHash({ spec, metadata }: ManagedDeployment): string {
-  const { imagePullSecrets = [], ...others } = spec.podTemplate;
+  const { imagePullSecrets = [], port: _port, commands: _commands, env: _env, ...others } = spec.podTemplate;
   // The pull Secret of the platform is omitted, because it depends on the image.
   const requested = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
   return fullHash({ ...others, imagePullSecrets: requested });

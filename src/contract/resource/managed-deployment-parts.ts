@@ -7,6 +7,7 @@ import { volumeMountSchema, volumeSchema } from '../../domain/kubernetes/volume.
 import { routeUrlSchema } from '../../domain/net/https-url.ts';
 import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+import { runSettingsFields } from './run-settings-fields.ts';
 
 /** A time in RFC 3339. The name of its field ends in `Time`. */
 export const timeString = z.string().max(40).meta({ format: 'date-time' });
@@ -51,6 +52,12 @@ export const componentSchema = z
   .strictObject({
     scale: scaleSchema.default({ min: 1, max: 1 }),
     resources: resourcesSchema.optional(),
+    byCommand: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The component exists only because podTemplate.commands has its command, so only revisions with that command have it.',
+      ),
   })
   .describe('One component.');
 
@@ -59,7 +66,9 @@ export const databaseSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret contains DATABASE_URI_CUSTOM, and Berth runs no database.'),
+      .describe(
+        'True: the env Secret or podTemplate.env contains DATABASE_URI_CUSTOM, and Berth runs no database.',
+      ),
     resources: resourcesSchema.optional(),
     storage: quantitySchema
       .default('10Gi')
@@ -85,7 +94,9 @@ export const cacheSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret contains CACHE_URI_CUSTOM, and Berth runs no cache.'),
+      .describe(
+        'True: the env Secret or podTemplate.env contains CACHE_URI_CUSTOM, and Berth runs no cache.',
+      ),
     resources: resourcesSchema.optional(),
     maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
   })
@@ -119,6 +130,7 @@ export const podTemplateSchema = z
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
     initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
     sidecars: z.array(containerSchema).max(20).optional().describe('Sidecar containers.'),
+    ...runSettingsFields,
   })
   .describe('Settings of the app pods of all components.');
 

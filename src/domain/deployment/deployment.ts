@@ -2,6 +2,7 @@ import type { Condition } from '../conditions/conditions.ts';
 import type { Ceilings } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
+import type { RunSettings } from '../run-settings/run-settings.ts';
 import type { DeploymentType, Source } from './source.ts';
 
 /** Default namespace, if neither the deployment nor its listener specifies one. */
@@ -26,8 +27,8 @@ export interface SourceConfig {
   default_ceilings?: Ceilings | undefined;
 }
 
-/** source_revision_config as stored. Only the server sets `repo_commit_sha`. */
-export interface SourceRevisionConfig {
+/** source_revision_config as stored. Only the server sets `repo_commit_sha`. Unset run settings are absent. */
+export interface SourceRevisionConfig extends RunSettings {
   repo_ref: string | null;
   workflow_config_path: string | null;
   image_uri: string | null;

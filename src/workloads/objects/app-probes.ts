@@ -1,21 +1,24 @@
 import type { V1Container, V1Probe } from '@kubernetes/client-node';
 import type { RenderConfig } from '../../contract/render/render-config.ts';
-import { APP_PORT, PORT_NAMES } from '../addresses.ts';
+import { PORT_NAMES } from '../addresses.ts';
 import { kubernetesAtLeast } from '../cluster-support.ts';
 
 const STARTUP_PERIOD_SECONDS = 2;
 /** Delay of the shutdown, so that endpoints and routers notice that the pod is terminating. */
 const DRAIN_SECONDS = 5;
 
-/** Port, probes and preStop hook of the api container. The startup may take as long as a rollout. */
-export function servingFields(config: RenderConfig): Partial<V1Container> {
+/**
+ * Port, probes and preStop hook of the api container. The startup may take as long as a rollout.
+ * @param port the port on which the app serves HTTP
+ */
+export function servingFields(config: RenderConfig, port: number): Partial<V1Container> {
   const check: V1Probe =
     config.healthPath === null
       ? { tcpSocket: { port: PORT_NAMES.app } }
       : { httpGet: { path: config.healthPath, port: PORT_NAMES.app } };
   const probe = { ...check, timeoutSeconds: 5 };
   return {
-    ports: [{ name: PORT_NAMES.app, containerPort: APP_PORT, protocol: 'TCP' }],
+    ports: [{ name: PORT_NAMES.app, containerPort: port, protocol: 'TCP' }],
     startupProbe: {
       ...probe,
       periodSeconds: STARTUP_PERIOD_SECONDS,

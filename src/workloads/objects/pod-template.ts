@@ -14,9 +14,11 @@ import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts'
 import type { Volume } from '../../domain/kubernetes/volume.ts';
 import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
 import { COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
+import { mayComeFromApp } from '../../domain/resource-spec/exporter-variables.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
+import { appPort, commandOf, ownEnv } from '../run-settings.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { servingFields } from './app-probes.ts';
 import { containerResources, withEphemeralStorage } from './container-resources.ts';
@@ -50,20 +52,27 @@ function appContainer(
     image,
     imagePullPolicy: appPullPolicy(resource, image, config),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
-    env: appEnv(resource, component, config),
-    ...(component === 'api' ? servingFields(config) : {}),
+    ...commandOf(resource, component),
+    env: [...appEnv(resource, component, config), ...ownEnv(resource)],
+    ...(component === 'api' ? servingFields(config, appPort(resource)) : {}),
     ...containerResources(withEphemeralStorage(resources, config, spec.podTemplate.volumes)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(config.podSecurity),
   };
 }
 
+/** The variables that init containers and sidecars can request. */
+interface AppEnv {
+  readonly berth: readonly V1EnvVar[];
+  readonly own: readonly V1EnvVar[];
+}
+
 /** An init container or sidecar, completed with its security context, pull policy and requested variables. */
-function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
+function userContainer(container: Container, { berth, own }: AppEnv, config: RenderConfig): V1Container {
   return {
     ...container,
     imagePullPolicy: givenPullPolicy(container.image, config, container.imagePullPolicy),
-    ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
+    ...(container.env === undefined ? {} : { env: requestedEnv(container.env, berth, own) }),
     securityContext: containerSecurity(config.podSecurity, container.securityContext),
   };
 }
@@ -97,7 +106,10 @@ function podSpec(
   const sidecars = podTemplate.sidecars ?? [];
   const initContainers = startOrder(sidecars, podTemplate.initContainers ?? []);
   const besides = ordinary(sidecars);
-  const env = appEnv(resource, component, config);
+  const env = {
+    berth: appEnv(resource, component, config),
+    own: ownEnv(resource).filter(({ name }) => mayComeFromApp(name)),
+  };
   return {
     serviceAccountName: serviceAccountName(resource),
     automountServiceAccountToken: false,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
 import { pullSecretName } from '../../../src/contract/resource/names.ts';
+import { runSettingsOf } from '../../../src/domain/run-settings/run-settings.ts';
 import { asOfRevision } from '../../../src/workloads/as-of-revision.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
@@ -55,7 +56,8 @@ describe('a resource as of a revision', () => {
         cache: { ...before.spec.cache, external: cache.external },
         tracing,
       };
-      const seen = asOfRevision({ ...before, spec }, before.spec.revision, templates);
+      const settings = runSettingsOf(before.spec.podTemplate);
+      const seen = asOfRevision({ ...before, spec }, before.spec.revision, { templates, settings });
       expect(templateInputsHash(seen)).toBe(templateInputsHash(before));
     }
   });
@@ -64,7 +66,8 @@ describe('a resource as of a revision', () => {
     const before = CASES['every field'] as ManagedDeployment;
     const podTemplate = { ...before.spec.podTemplate, labels: { team: 'other' } };
     const changed = { ...before, spec: { ...before.spec, podTemplate } };
-    const seen = asOfRevision(changed, before.spec.revision, renderTemplates(before, CONFIG));
+    const record = { templates: renderTemplates(before, CONFIG), settings: {} };
+    const seen = asOfRevision(changed, before.spec.revision, record);
     expect(templateInputsHash(seen)).toBe(templateInputsHash(changed));
   });
 });

@@ -9,6 +9,7 @@ import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
+import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -26,8 +27,8 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/** Names of the custom resource's fields in a resource_spec. */
-const FIELDS: Readonly<Record<keyof PodTemplate, keyof ResourceSpec>> = {
+/** Names of the custom resource's fields in a resource_spec. The schema alone checks the run settings of the revision. */
+const FIELDS: Readonly<Record<Exclude<keyof PodTemplate, keyof RunSettings>, keyof ResourceSpec>> = {
   labels: 'labels',
   annotations: 'annotations',
   serviceAccountName: 'service_account_name',
@@ -175,11 +176,11 @@ const BELOW_BODY = ['source_config', 'resource_spec'];
  */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
-  const { imagePullSecrets } = podTemplate;
+  const { port: _port, commands: _commands, env: _env, imagePullSecrets, ...others } = podTemplate;
   const asked = imagePullSecrets?.filter((secret) => secret.name !== own);
   return Object.fromEntries(
-    Object.entries({ ...podTemplate, imagePullSecrets: asked }).map(([field, value]) => [
-      FIELDS[field as keyof PodTemplate],
+    Object.entries({ ...others, imagePullSecrets: asked }).map(([field, value]) => [
+      FIELDS[field as keyof typeof FIELDS],
       value,
     ]),
   );

@@ -172,6 +172,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const templates = () => readTemplates(object).templates;
   // If another writer created the object, `templates` throws and `image` returns null.
   const image = () => readStored(object)?.image ?? null;
+  const settings = () => readStored(object)?.settings ?? {};
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
     {
@@ -187,6 +188,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
       former,
       templates,
       image,
+      settings,
     },
   ];
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
+import { shownRunSettings } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
@@ -55,8 +56,13 @@ export const shownRevisionConfigSchema = z
     workflow_config_path: z.string().nullable().describe('Path of the config file in the repository.'),
     image_uri: z.string().nullable().describe('Image as it was sent.'),
     repo_commit_sha: z.string().nullable().describe('Commit that was built. Set by the server.'),
+    ...shownRunSettings,
   })
-  .meta({ id: 'SourceRevisionConfig', description: 'source_revision_config of the latest revision.' });
+  .meta({
+    id: 'SourceRevisionConfig',
+    description:
+      'source_revision_config of the latest revision. port, commands and env are absent if they are not set.',
+  });
 
 const shownSecretSchema = z
   .object({

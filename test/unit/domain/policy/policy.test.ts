@@ -17,7 +17,7 @@ import {
   policySchema,
   resolvePolicy,
 } from '../../../../src/domain/policy/policy.ts';
-import { policyViolations, secretPolicyViolations } from '../../../../src/domain/policy/policy-rules.ts';
+import { policyViolations, variablePolicyViolations } from '../../../../src/domain/policy/policy-rules.ts';
 import { CONTAINER_DEFAULTS } from '../../../../src/domain/resource-spec/container-defaults.ts';
 import { effectiveSpec } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import { effectiveResourceSpecSchema } from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
@@ -606,7 +606,7 @@ describe('a list of secrets that exceeds a lowered cap', () => {
     const input = { ...plainInput, secrets: next, storedSecrets: stored };
     const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
     expect(policyViolations(input, policy)).toEqual([]);
-    expect(secretPolicyViolations(input, policy)).toEqual([]);
+    expect(variablePolicyViolations(input, policy)).toEqual([]);
   });
 
   test.each<[string, Secret[], PolicyFile['caps'], string]>([
@@ -617,12 +617,12 @@ describe('a list of secrets that exceeds a lowered cap', () => {
     const policy = resolvePolicy('self_hosted', { caps });
     const issue = { loc: ['secrets'], msg: expect.stringContaining(msg), type: 'policy_environment' };
     expect(policyViolations(input, policy)).toEqual([issue]);
-    expect(secretPolicyViolations(input, policy)).toEqual([issue]);
+    expect(variablePolicyViolations(input, policy)).toEqual([issue]);
   });
 
   test('is one issue when number and size are exceeded', () => {
     const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
-    expect(secretPolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);
+    expect(variablePolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);
   });
 });
 
