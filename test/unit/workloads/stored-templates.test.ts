@@ -26,8 +26,19 @@ describe('stored templates', () => {
       inputsHash: templateInputsHash(resource),
       templates,
       image: { given: resource.spec.revision.image, used: resource.spec.revision.image },
+      settings: {},
     });
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
+  });
+
+  test('record the run settings only when the revision has any, so that other objects stay as they are', () => {
+    const settings = { port: 80, commands: { queue: { args: ['work'] } }, env: [{ name: 'A', value: '1' }] };
+    const set = { ...resource, spec: { ...resource.spec, podTemplate: settings } };
+    const stored = storedTemplates(set, templates, 1);
+    expect(parseStoredTemplates(JSON.parse(JSON.stringify(stored)))?.settings).toEqual(settings);
+    expect(storedTemplates(resource, templates, 1)['data']).not.toHaveProperty('settings');
+    const edited = { ...stored, data: { ...(stored['data'] as object), settings: { port: 'x' } } };
+    expect(parseStoredTemplates(edited)?.settings).toEqual({});
   });
 
   test('have labels, no owner and no secret value', () => {

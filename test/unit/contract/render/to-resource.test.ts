@@ -13,6 +13,7 @@ import {
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
 
 const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;
@@ -20,8 +21,13 @@ const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).s
 test('converts every valid record to a valid custom resource that relies on no default', () => {
   const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
   fc.assert(
-    fc.property(validResourceSpec(), type, (spec, deployment_type) => {
-      const request = { ...minimalRequest(), source_config: { deployment_type, resource_spec: spec } };
+    fc.property(validResourceSpec(), type, validRunSettings, (spec, deployment_type, settings) => {
+      const minimal = minimalRequest();
+      const request = {
+        ...minimal,
+        source_config: { deployment_type, resource_spec: spec },
+        source_revision_config: { ...minimal.source_revision_config, ...settings },
+      };
       const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
       const json = JSON.parse(JSON.stringify(resource.spec));
       expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);

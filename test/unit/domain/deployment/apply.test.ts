@@ -16,6 +16,7 @@ import { applyPatch, type PatchTarget } from '../../../../src/domain/deployment/
 import type { Source } from '../../../../src/domain/deployment/source.ts';
 import { RESOURCE_SPEC_FIELDS } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { sentRunSettings } from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
@@ -49,12 +50,18 @@ const bodies: fc.Arbitrary<ApplyBody> = fc
     url: fc.constantFrom(undefined, null, 'https://a.example.com'),
     command: fc.constantFrom(undefined, null, 'make'),
     image: fc.constantFrom('shop/web:1', 'shop/web:2'),
-    secrets: fc.constantFrom<ApplyBody['secrets']>(undefined, null, [], [{ name: 'A', value: '1' }]),
+    secrets: fc.constantFrom<ApplyBody['secrets']>(
+      undefined,
+      null,
+      [],
+      [{ name: 'SECRET_NAME', value: '1' }],
+    ),
+    settings: sentRunSettings,
   })
-  .map(({ spec, url, command, image, secrets }) =>
+  .map(({ spec, url, command, image, secrets, settings }) =>
     body({
       source_config: { resource_spec: spec, custom_url: url, install_command: command },
-      source_revision_config: { image_uri: image },
+      source_revision_config: { image_uri: image, ...settings } as ApplyBody['source_revision_config'],
       secrets,
     }),
   );

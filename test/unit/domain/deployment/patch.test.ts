@@ -15,6 +15,7 @@ import {
   type ResourceSpec,
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { sentRunSettings, validRunSettings } from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
@@ -57,7 +58,8 @@ const specAfter = (stored: ResourceSpec | null, sent: ResourceSpec | null) =>
 /** The target as it is stored after a patch. */
 const after = (before: PatchTarget, { next }: Patched): PatchTarget => ({ ...before, ...next });
 
-const names = fc.constantFrom('A', 'B', 'C', 'D');
+/** Names that no variable of `validRunSettings` has. */
+const names = fc.constantFrom('SECRET_NAME_A', 'SECRET_NAME_B', 'SECRET_NAME_C');
 const secretLists = fc.uniqueArray(fc.record({ name: names, value: fc.constantFrom('', '1', '2') }), {
   selector: ({ name }) => name,
 });
@@ -84,8 +86,9 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     ref: maybe(fc.constantFrom('main', 'next')),
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
+    settings: validRunSettings,
   })
-  .map(({ source, spec, url, type, command, image, ref, sha, secrets }) =>
+  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings }) =>
     target({
       source,
       secrets,
@@ -101,6 +104,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
         workflow_config_path: 'app.yaml',
         image_uri: source === 'external_image' ? (image ?? 'shop/web:0') : image,
         repo_commit_sha: sha,
+        ...settings,
       },
     }),
   );
@@ -120,13 +124,18 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
       ),
     ),
     source_revision_config: maybe(
-      fc.record(
-        {
-          image_uri: fc.constantFrom('shop/web:1', 'shop/web:2'),
-          repo_ref: maybe(fc.constantFrom('main', 'next')),
-        },
-        partial,
-      ),
+      fc
+        .tuple(
+          fc.record(
+            {
+              image_uri: fc.constantFrom('shop/web:1', 'shop/web:2'),
+              repo_ref: maybe(fc.constantFrom('main', 'next')),
+            },
+            partial,
+          ),
+          sentRunSettings,
+        )
+        .map(([config, settings]) => ({ ...config, ...settings })),
     ),
     secrets: maybe(secretLists),
   },
