@@ -1,6 +1,7 @@
 /** Responses of the API, with the fields that a walk reads. */
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
+import { type RunSettings, runSettingsOf } from '../../../src/domain/run-settings/run-settings.ts';
 import type { LaneIdentity, PatchOfWalk, WalkRecord } from './record.ts';
 import type { WalkWorld } from './world.ts';
 
@@ -26,7 +27,7 @@ export interface WalkDeployment {
   readonly conditions: readonly WalkCondition[];
   readonly secrets: readonly Secret[];
   readonly source_config: { readonly resource_spec: ResourceSpec | null; readonly custom_url: string | null };
-  readonly source_revision_config: { readonly image_uri: string };
+  readonly source_revision_config: { readonly image_uri: string } & RunSettings;
   readonly effective_resource_spec: unknown;
 }
 
@@ -67,13 +68,14 @@ export function recordOf({
     Object.entries(config.resource_spec ?? {}).filter(([, value]) => value != null),
   ) as ResourceSpec;
   const inOrder = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { spec, image: revision.image_uri, secrets: inOrder, customUrl: config.custom_url };
+  const settings = runSettingsOf(revision);
+  return { spec, image: revision.image_uri, settings, secrets: inOrder, customUrl: config.custom_url };
 }
 
 /** The record as text, for comparison. */
-export function recordText({ spec, image, secrets, customUrl }: WalkRecord): string {
+export function recordText({ spec, image, settings, secrets, customUrl }: WalkRecord): string {
   const inOrder = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return canonical({ spec, image, secrets: inOrder, customUrl });
+  return canonical({ spec, image, settings, secrets: inOrder, customUrl });
 }
 
 const path = (id: string) => `/v2/deployments/${id}`;
@@ -109,13 +111,13 @@ export async function createDeployment(
   world: WalkWorld,
   name: string,
   { type }: LaneIdentity,
-  { spec, image, secrets, customUrl }: WalkRecord,
+  { spec, image, settings, secrets, customUrl }: WalkRecord,
 ): Promise<WalkDeployment> {
   const body = {
     name,
     source: 'external_image',
     source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl },
-    source_revision_config: { image_uri: image },
+    source_revision_config: { image_uri: image, ...settings },
     secrets,
   };
   const answer = await world.call<WalkDeployment>('POST', '/v2/deployments', body);

@@ -1,11 +1,18 @@
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
 import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
+import {
+  mergeRunSettings,
+  type RunSettings,
+  type SentRunSettings,
+} from '../../../src/domain/run-settings/run-settings.ts';
+import { wholeSettings } from './settings-moves.ts';
 
 /** The part of a deployment that clients can change. */
 export interface WalkRecord {
   readonly spec: ResourceSpec;
   readonly image: string;
+  readonly settings: RunSettings;
   readonly secrets: readonly Secret[];
   readonly customUrl: string | null;
 }
@@ -32,7 +39,7 @@ export interface PatchOfWalk {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
     readonly custom_url?: string | null;
   };
-  readonly source_revision_config?: {
+  readonly source_revision_config?: SentRunSettings & {
     readonly image_uri?: string | null;
     readonly repo_ref?: string;
     readonly workflow_config_path?: string;
@@ -79,6 +86,7 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   return {
     spec,
     image: revision?.image_uri ?? record.image,
+    settings: mergeRunSettings(record.settings, revision ?? {}),
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
   };
@@ -93,7 +101,7 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
   );
   return {
     source_config: { resource_spec: spec, custom_url: to.customUrl },
-    source_revision_config: { image_uri: to.image },
+    source_revision_config: { image_uri: to.image, ...wholeSettings(to.settings) },
     secrets: to.secrets,
   };
 }

@@ -8,6 +8,7 @@ import { deployment, stateOf } from './walk-fixtures.ts';
 const record: WalkRecord = {
   spec: { cpu: 1, labels: { a: 'b' }, db_storage_gi: 20 },
   image: 'registry.test/app:1',
+  settings: { port: 80, commands: { api: { args: ['a'] } } },
   secrets: [{ name: 'A', value: '1' }],
   customUrl: null,
 };
@@ -32,6 +33,7 @@ describe('a record after a PATCH', () => {
       ...record,
       spec: { memory_mb: 1, db_storage_gi: 40 },
       customUrl: 'https://a.example',
+      settings: { env: [{ name: 'B', value: '' }], commands: { queue: { args: ['q'] } } },
     };
     expect(afterPatch(later, patchTo(later, record))).toEqual({
       ...record,
