@@ -3,6 +3,7 @@ import { sameJson } from '../core/same-json.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { mergeRunSettings } from '../run-settings/run-settings.ts';
+import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { sharedNameIssues } from '../run-settings/shared-names.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
@@ -206,6 +207,7 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
       ...immutableIssues(target, config),
       ...clearedImage(target, next.sourceRevisionConfig),
       ...unmasked.issues,
+      ...mergedCommandIssues(next.sourceRevisionConfig, revisionConfig.commands),
       ...sharedNameIssues(next, { sentEnv: revisionConfig.env != null, sentSecrets: patch.secrets != null }),
     ],
   };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { secretBytes } from '../deployment/secret-size.ts';
+import type { BodyIssue } from '../core/body-issue.ts';
 import { argumentsSchema } from '../kubernetes/container.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
-import { DEFAULT_PORT } from './run-settings.ts';
+import { DEFAULT_PORT, type RunSettings } from './run-settings.ts';
 import { variableNameSchema, variableValueSchema } from './variable-schema.ts';
 
 /** The run settings in requests, and in the custom resource. */
@@ -11,12 +11,29 @@ import { variableNameSchema, variableValueSchema } from './variable-schema.ts';
 /** Maximum number of variables. */
 export const MAX_VARIABLES = 512;
 /**
- * Maximum size of all variables together. Each of the four templates of a ControllerRevision contains them, and etcd accepts
- * 1.5 MiB per object.
+ * Maximum size of all variables together, as JSON. A ControllerRevision contains them five times, beside four times
+ * MAX_SPEC_BYTES (spec-rules.ts). etcd accepts 1.5 MiB per object.
  */
-export const MAX_VARIABLES_BYTES = 128 * 1024;
-/** Maximum size of all commands together. */
+export const MAX_VARIABLES_BYTES = 64 * 1024;
+/** Maximum size of all commands together, as JSON. A ControllerRevision contains them twice. */
 export const MAX_COMMANDS_BYTES = 64 * 1024;
+
+/** Why the JSON of a value is too large; null: it is not. */
+function sizeProblem(value: unknown, most: number): string | null {
+  const size = byteLength(JSON.stringify(value));
+  return size <= most ? null : `must not be larger than ${most} bytes as JSON, but has ${size} bytes`;
+}
+
+function rejectLarger(value: unknown, most: number, ctx: Pick<z.core.$RefinementCtx, 'addIssue'>): void {
+  const message = sizeProblem(value, most);
+  if (message !== null) ctx.addIssue({ code: 'custom', message });
+}
+
+/** The issue of commands that are too large together, although those of the request are not. */
+export function mergedCommandIssues(merged: RunSettings, sent: unknown): BodyIssue[] {
+  const msg = sent == null ? null : sizeProblem(merged.commands ?? {}, MAX_COMMANDS_BYTES);
+  return msg === null ? [] : [{ loc: ['source_revision_config', 'commands'], msg, type: 'too_big' }];
+}
 
 /** A port. */
 export const portSchema = z.int().min(1).max(65_535);
@@ -47,14 +64,7 @@ export const commandsBodySchema = z
     orchestrator: commandBodySchema.nullish().describe('The component that schedules work for executors.'),
     executor: commandBodySchema.nullish().describe('The component that executes scheduled work.'),
   })
-  .superRefine((commands, ctx) => {
-    const size = byteLength(JSON.stringify(commands));
-    if (size > MAX_COMMANDS_BYTES)
-      ctx.addIssue({
-        code: 'custom',
-        message: `must not be larger than ${MAX_COMMANDS_BYTES} bytes as JSON, but has ${size} bytes`,
-      });
-  })
+  .superRefine((commands, ctx) => rejectLarger(commands, MAX_COMMANDS_BYTES, ctx))
   .describe(
     'Commands of the components, so that one ordinary image can be all of them. A component with a command exists, with default sizes if resource_spec has none.',
   )
@@ -78,13 +88,7 @@ export const envBodySchema = z
   .array(variableSchema)
   .max(MAX_VARIABLES)
   .superRefine((variables, ctx) => rejectDuplicates(variables, ({ name }) => name, 'name', ctx))
-  .superRefine((variables, ctx) => {
-    if (secretBytes(variables) > MAX_VARIABLES_BYTES)
-      ctx.addIssue({
-        code: 'custom',
-        message: `must not be larger than ${MAX_VARIABLES_BYTES} bytes together`,
-      });
-  })
+  .superRefine((variables, ctx) => rejectLarger(variables, MAX_VARIABLES_BYTES, ctx))
   .describe(
     'The complete list of variables of the app container that are not secret. Responses, events and the custom resource show their values.',
   );

@@ -340,6 +340,17 @@ describe('a patch of a git_host deployment', () => {
   });
 });
 
+test('a patch of commands is rejected when the merged commands are too large', () => {
+  const large = { args: ['x'.repeat(32_000), 'x'.repeat(8000)] };
+  const before = target();
+  const first = applyPatch(before, { source_revision_config: { commands: { api: large } } });
+  expect(first.issues).toEqual([]);
+  const stored = after(before, first);
+  const second = applyPatch(stored, { source_revision_config: { commands: { queue: large } } });
+  expect(second.issues).toMatchObject([{ loc: ['source_revision_config', 'commands'], type: 'too_big' }]);
+  expect(applyPatch(stored, { source_revision_config: { port: 80 } }).issues).toEqual([]);
+});
+
 describe('a patch of an internal_image deployment', () => {
   const waiting = target({
     source: 'internal_image',

@@ -620,6 +620,16 @@ describe('a list of secrets that exceeds a lowered cap', () => {
     expect(variablePolicyViolations(input, policy)).toEqual([issue]);
   });
 
+  test('is compared separately with env, whose issue names env', () => {
+    const env = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `V${n}`, value: '' }));
+    const policy = resolvePolicy('self_hosted', { caps: { env_count: 2 } });
+    const input = (next: Secret[]) => ({ ...plainInput, secrets: stored, env: next, storedEnv: env(4) });
+    expect(policyViolations(input(env(4)), policy)).toEqual([]);
+    const loc = ['source_revision_config', 'env'];
+    expect(policyViolations(input(env(5)), policy)).toMatchObject([{ loc, type: 'policy_environment' }]);
+    expect(variablePolicyViolations(input(env(5)), policy)).toMatchObject([{ loc }]);
+  });
+
   test('is one issue when number and size are exceeded', () => {
     const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
     expect(variablePolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);

@@ -6,6 +6,7 @@ import {
 } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { effectiveSpec } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { MAX_SPEC_BYTES } from '../../../../src/domain/resource-spec/spec-rules.ts';
 import {
   commandComponents,
   withCommandComponents,
@@ -78,7 +79,8 @@ describe('a request', () => {
     const argument = 'x'.repeat(MAX_COMMANDS_BYTES / 4);
     const commands = { api: run(argument, argument), executor: run(argument) };
     for (const port of [1, 65_535, null]) expect(problems({ port, commands, env })).toEqual([]);
-    const values = { env: [{ name: 'A', value: 'x'.repeat(MAX_VALUE_BYTES) }] };
+    const most = MAX_VARIABLES_BYTES - JSON.stringify([{ name: 'A', value: '' }]).length;
+    const values = { env: [{ name: 'A', value: 'x'.repeat(most) }] };
     expect(problems(values)).toEqual([]);
   });
 
@@ -240,4 +242,11 @@ describe('the content of a revision', () => {
     expect(externalServices(['CACHE_URI_CUSTOM'], { env: [URI] })).toEqual({ database: true, cache: true });
     expect(externalServices([], { env: [A] })).toEqual({ database: false, cache: false });
   });
+});
+
+test('a ControllerRevision with the largest resource_spec, variables and commands fits into etcd', () => {
+  const templates = 4 * (MAX_SPEC_BYTES + MAX_VARIABLES_BYTES) + MAX_COMMANDS_BYTES;
+  const record = MAX_VARIABLES_BYTES + MAX_COMMANDS_BYTES;
+  const fieldsOfBerth = 32 * 1024;
+  expect(templates + record + fieldsOfBerth).toBeLessThanOrEqual(1.5 * 1024 * 1024);
 });
