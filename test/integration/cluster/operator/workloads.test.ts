@@ -14,6 +14,7 @@ import { CRD_FILE } from '../../../../src/contract/crd/crd.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { storedTemplates } from '../../../../src/workloads/stored-templates.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { FIELD_CASES, GOLDEN_CASES } from '../../../unit/workloads/golden-cases.ts';
 import type { Rendered } from '../../../unit/workloads/render-request.ts';
 import {
@@ -185,9 +186,11 @@ describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
     ['cloud', 'restricted', CLOUD],
   ] as const)('are accepted by the API server in %s mode', async (_, podSecurity, config) => {
     await fc.assert(
-      fc.asyncProperty(validResourceSpec({ podSecurity }), async (spec) => {
+      fc.asyncProperty(validResourceSpec({ podSecurity }), validRunSettings, async (spec, settings) => {
         const source = config === CLOUD ? 'internal_image' : 'external_image';
-        expect(await refusals({ ...minimalRequest(spec), source }, config)).toEqual([]);
+        const minimal = minimalRequest(spec);
+        const source_revision_config = { ...minimal.source_revision_config, ...settings };
+        expect(await refusals({ ...minimal, source, source_revision_config }, config)).toEqual([]);
       }),
       { numRuns: RUNS, seed, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
     );
