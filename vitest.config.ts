@@ -14,6 +14,9 @@ import { defineConfig } from 'vitest/config';
  */
 const maxWorkers = 4;
 
+/** Vitest's default of a second is too short on a busy machine. Only a test that fails takes this long. */
+const expectOptions = { poll: { timeout: 20_000 } };
+
 export default defineConfig({
   test: {
     projects: [
@@ -24,6 +27,7 @@ export default defineConfig({
           // Pure tests need no modules of their own: loading them for each file took as long as half of the tests.
           isolate: false,
           restoreMocks: true,
+          expect: expectOptions,
           testTimeout: 60_000,
           maxWorkers,
         },
@@ -35,6 +39,10 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/integration/harness/cluster.ts'],
           setupFiles: ['test/integration/harness/check-every-answer.ts'],
+          // Loading and compiling the modules again took two seconds of processor time for each file.
+          isolate: false,
+          restoreMocks: true,
+          expect: expectOptions,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers,

@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveEveryProgram } from '../test/cluster/every-program.ts';
+import { compileCache } from '../test/installation/berth-process.ts';
 
 const HELP = `usage: npm test [-- ARGUMENT …]
 Runs all tests except those on a real node (npm run e2e). Passes the arguments to vitest, for example:
@@ -47,7 +48,8 @@ function runVitest(args: readonly string[], output: string): Promise<number> {
         `--outputFile.json=${output}`,
         ...args,
       ],
-      { stdio: 'inherit' },
+      // Each file has its own process, so node would compile the same packages hundreds of times.
+      { stdio: 'inherit', env: { ...process.env, ...compileCache() } },
     );
     child.on('error', reject);
     child.on('close', (code) => resolve(code ?? 1));

@@ -58,6 +58,8 @@ export interface LocalPostgres {
 
 const SERVER = 'postgres';
 const START_TIMEOUT_MS = 60_000;
+/** On a busy machine, this process can stand still for several seconds, for example while it loads modules. */
+const CONNECT_TIMEOUT_MS = 30_000;
 const SIGNALS: Record<StopMode, NodeJS.Signals> = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' };
 
 /** Returns a PostgreSQL that accepts connections. A server that is started here stops when this process ends. */
@@ -222,7 +224,7 @@ async function dropDatabase(adminUrl: string, name: string): Promise<void> {
 
 /** Connects to a URL while `use` runs. */
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   // A lost connection also rejects queries in progress. An error event without a handler would end this process.
   client.on('error', () => {});
   await client.connect();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
-import { startCluster } from '../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, startCluster } from '../../cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { startPostgres } from '../../cluster/postgres.ts';
@@ -83,7 +83,7 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   );
   const postgres = await startPostgres({ databaseUrl: process.env['DATABASE_URL'], log });
   releasers.push(() => postgres.stop());
-  const cluster = await startCluster({ log, audit: true });
+  const cluster = await startCluster({ ...FEW_COLLECTIONS, log, audit: true });
   releasers.push(() => cluster.stop());
   const database = await ordinaryDatabase(postgres, `berth_walk_${randomBytes(4).toString('hex')}`);
   releasers.push(() => database.drop());

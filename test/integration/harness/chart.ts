@@ -8,7 +8,7 @@ import { helm } from '../../installation/helm.ts';
 import type { ManifestObject } from '../../installation/install.ts';
 import { environment } from './environment.ts';
 
-// Each file that renders waits here for a Helm that has to be built first, not within the limit of its first test.
+// The first file of a worker waits here for a Helm that has to be built first, not within the limit of its first test.
 beforeAll(async () => {
   await resolveHelm();
 }, FIRST_TIME_MS);

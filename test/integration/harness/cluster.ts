@@ -1,7 +1,7 @@
 /** Starts one cluster and one PostgreSQL for the whole run, whichever projects need it (vitest's globalSetup). */
 import type { TestProject } from 'vitest/node';
 import { resolveKubectl } from '../../cluster/binaries.ts';
-import { startCluster } from '../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, startCluster } from '../../cluster/cluster.ts';
 import { startPostgres } from '../../cluster/postgres.ts';
 
 export interface TestEnvironment {
@@ -29,8 +29,7 @@ interface ClusterInUse {
 
 async function cluster(): Promise<ClusterInUse> {
   const given = process.env['BERTH_TEST_KUBECONFIG'];
-  // A sixth of the API server's time was its garbage.
-  if (!given) return startCluster({ audit: true, gcPercent: 400 });
+  if (!given) return startCluster({ ...FEW_COLLECTIONS, audit: true });
   return { kubeconfigPath: given, kubectlPath: await resolveKubectl(), stateDir: '', stop: async () => {} };
 }
 

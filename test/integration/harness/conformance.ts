@@ -147,7 +147,7 @@ export function contractOf(document: OpenApiDocument): Contract {
 }
 
 let contract: Promise<Contract> | undefined;
-/** The contract of these sources, created once per test file. */
+/** The contract of these sources, created once per worker. */
 export function apiContract(): Promise<Contract> {
   // Loaded when it is asked for: most files never call the API.
   contract ??= import('../../../scripts/openapi-document.ts')
@@ -156,14 +156,23 @@ export function apiContract(): Promise<Contract> {
   return contract;
 }
 
-const violations: string[] = [];
+/** Responses of the running test. */
+const exchanges: Exchange[] = [];
 
-/** Checks a response against the document. The running test fails at its end if they differ. */
-export async function checkExchange(exchange: Exchange): Promise<void> {
-  const problems = (await apiContract()).problems(exchange);
-  if (problems.length === 0) return;
+/**
+ * Checks a response against the document. The running test fails at its end if they differ. The check itself is also at
+ * the end: it blocks the event loop, for seconds on a busy machine, and a listener in this process would lose its lease.
+ */
+export function checkExchange(exchange: Exchange): void {
+  exchanges.push(exchange);
+}
+
+/** What is wrong with a response, as text; undefined: nothing. */
+function violationOf({ problems }: Contract, exchange: Exchange): string | undefined {
+  const found = problems(exchange);
+  if (found.length === 0) return undefined;
   const what = `${exchange.method} ${exchange.path ?? '(unreadable)'} answered ${exchange.status}`;
-  violations.push([`${what}, which is not what /openapi.json says:`, ...problems].join('\n'));
+  return [`${what}, which is not what /openapi.json says:`, ...found].join('\n');
 }
 
 /** Checks every response of an API in this process, however it is called. Use it before the API is ready. */
@@ -173,16 +182,17 @@ export function checkAnswers(app: FastifyInstance): void {
     // What a handler sends with 204, fastify leaves out.
     const sent = reply.statusCode !== 204 && (typeof payload === 'string' || Buffer.isBuffer(payload));
     const body = sent ? String(payload) : '';
-    await checkExchange({ method, path, status: reply.statusCode, headers: reply.getHeaders(), body });
+    checkExchange({ method, path, status: reply.statusCode, headers: reply.getHeaders(), body });
     return payload;
   });
 }
 
-/**
- * Checks the responses to every `fetch` of a test file, from any process. Responses of Berth have an X-Request-Id; those
- * of other servers are not checked.
- */
-export function checkFetches(): void {
+/** Whether `fetch` of this worker is checked. Files share the modules of their worker. */
+let isChecked = false;
+
+function checkFetch(): void {
+  if (isChecked) return;
+  isChecked = true;
   const original = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
     const response = await original(input, init);
@@ -193,12 +203,22 @@ export function checkFetches(): void {
     // A stream is its reader's: waiting for its end would hold it up.
     const isStream = headers['content-type']?.startsWith(NDJSON) ?? false;
     const body = isStream ? '' : await response.clone().text();
-    await checkExchange({ method, path: `${pathname}${search}`, status: response.status, headers, body });
+    checkExchange({ method, path: `${pathname}${search}`, status: response.status, headers, body });
     return response;
   };
 }
 
-afterEach(() => {
-  const found = violations.splice(0);
-  if (found.length > 0) throw new Error(found.join('\n'));
-});
+/**
+ * Checks the responses to every `fetch` of a test file, from any process. Responses of Berth have an X-Request-Id; those
+ * of other servers are not checked. Call it once for each test file, because hooks belong to a file.
+ */
+export function checkFetches(): void {
+  checkFetch();
+  afterEach(async () => {
+    const received = exchanges.splice(0);
+    if (received.length === 0) return;
+    const agreed = await apiContract();
+    const found = received.flatMap((exchange) => violationOf(agreed, exchange) ?? []);
+    if (found.length > 0) throw new Error(found.join('\n'));
+  });
+}

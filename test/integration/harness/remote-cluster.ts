@@ -2,7 +2,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startCluster } from '../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, startCluster } from '../../cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { type BerthProcess, startBerth } from '../../installation/berth-process.ts';
@@ -38,7 +38,7 @@ export async function objectsOf(
 export async function startRemoteCluster(options: { install?: boolean } = {}): Promise<RemoteCluster> {
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-remote-'));
   const watchdog = startWatchdog(stateDir, { removeState: true });
-  const cluster = await startCluster({ log: () => undefined });
+  const cluster = await startCluster({ ...FEW_COLLECTIONS, log: () => undefined });
   const access = { kubeconfigPath: cluster.kubeconfigPath, kubectlPath: cluster.kubectlPath };
   const processes: BerthProcess[] = [];
   if (options.install !== false) await installBerth(access);

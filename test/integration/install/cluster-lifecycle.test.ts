@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { resolveBinaries } from '../../cluster/binaries.ts';
-import { attachCluster, type LocalCluster, startCluster, stopCluster } from '../../cluster/cluster.ts';
+import {
+  attachCluster,
+  FEW_COLLECTIONS,
+  type LocalCluster,
+  startCluster,
+  stopCluster,
+} from '../../cluster/cluster.ts';
 import { clusterHealth } from '../../cluster/health.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { readRecord, startOrder } from '../../cluster/layout.ts';
@@ -14,7 +20,7 @@ import { isPortTaken } from '../../cluster/ports.ts';
 import { assertRunning, runningPid, startProcess } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 
-const silent = { log: () => {}, fsync: false };
+const silent = { ...FEW_COLLECTIONS, log: () => {}, fsync: false };
 
 async function health(stateDir: string) {
   const record = readRecord(stateDir);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHART, profileFile, profiles, renderedFile } from '../../../scripts/manifests.ts';
-import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, type LocalCluster, startCluster } from '../../cluster/cluster.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { kubectl as kubectlOf } from '../../cluster/kubectl.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-database.ts';
@@ -41,7 +41,7 @@ const get = async <T>(...args: string[]) => JSON.parse(await kubectl('get', '-o'
 beforeAll(async () => {
   stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-installation-'));
   watchdog = startWatchdog(stateDir, { removeState: true });
-  cluster = await startCluster({ audit: true, log: () => undefined });
+  cluster = await startCluster({ ...FEW_COLLECTIONS, audit: true, log: () => undefined });
   await helmOf(cluster, ['version']);
 }, FIRST_TIME_MS);
 afterAll(async () => {

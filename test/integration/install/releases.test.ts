@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CHART } from '../../../scripts/manifests.ts';
-import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, type LocalCluster, startCluster } from '../../cluster/cluster.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { kubectl as kubectlOf, writeServiceAccountKubeconfig } from '../../cluster/kubectl.ts';
 import { startWatchdog, type Watchdog } from '../../cluster/processes.ts';
@@ -25,7 +25,7 @@ const kubectl = (...args: string[]) => kubectlOf(cluster, args);
 beforeAll(async () => {
   stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-releases-'));
   watchdog = startWatchdog(stateDir, { removeState: true });
-  cluster = await startCluster({ log: () => undefined });
+  cluster = await startCluster({ ...FEW_COLLECTIONS, log: () => undefined });
   for (const name of ['one', 'two', 'three', 'shop', 'search', 'mail'])
     await kubectl('create', 'namespace', name);
 }, FIRST_TIME_MS);

@@ -67,9 +67,10 @@ test('name servers that do not answer hold none of the threads of the process', 
 });
 
 test('a lookup ends with the reason of the signal, before the name servers time out', async () => {
-  const begin = performance.now();
-  await expect(look('slow.example', 50)).rejects.toMatchObject({ name: 'TimeoutError' });
-  expect(performance.now() - begin).toBeLessThan(1_500);
+  const timedOut = look('other.example').catch((error: Error) => error);
+  const ended = look('slow.example', 50).catch((error: Error) => error);
+  expect(await Promise.race([timedOut, ended])).toMatchObject({ name: 'TimeoutError' });
+  expect(await timedOut).toMatchObject({ code: 'ETIMEOUT' });
 });
 
 test('a literal address is checked without a lookup', async () => {

@@ -10,6 +10,8 @@ const CONNECTION_WINDOW = 16 * MIB;
 const MAX_SESSION_MEMORY_MB = 256;
 const PING_INTERVAL_MS = 10_000;
 const PING_TIMEOUT_MS = 5_000;
+/** Number of parts of the timeout of a ping. */
+const PING_PARTS = 10;
 const SETTINGS_TIMEOUT_MS = 10_000;
 
 /**
@@ -20,7 +22,8 @@ const SETTINGS_TIMEOUT_MS = 10_000;
  *
  * After a GOAWAY, the session finishes its requests, and new requests use a new session. An API server sends GOAWAY on
  * shutdown and, behind a load balancer, to spread connections. Pings detect a connection that receives nothing within
- * `pingIntervalMs + 2 * pingTimeoutMs`. All its requests then fail at once, before their own deadlines.
+ * `pingIntervalMs + 2 * pingTimeoutMs`. All its requests then fail at once, before their own deadlines. Time in which
+ * this process stands still does not count.
  */
 export class Http2Pool {
   readonly #options: Http2Options & { spread: boolean };
@@ -105,24 +108,31 @@ export class Http2Pool {
     this.#ready.set(session, 0);
   }
 
+  /**
+   * The timeout has parts, and a pause of this process uses up one part. Otherwise a pause could use up the whole
+   * timeout before the ping is written to the socket, or before the response is read.
+   */
   #ping(session: ClientHttp2Session): void {
     if (session.destroyed || session.connecting || this.#pinged.has(session)) return;
     this.#pinged.add(session);
+    const partMs = (this.#options.pingTimeoutMs ?? PING_TIMEOUT_MS) / PING_PARTS;
     let answered = false;
+    let silentParts = 0;
     let received = session.socket.bytesRead;
-    const giveUp = () => {
+    const endPart = () => {
       // A destroyed session has no socket.
       if (answered || session.destroyed) return;
       const before = received;
       received = session.socket.bytesRead;
       // The acknowledgement follows data that was sent before it, up to a window. A busy machine reads it slowly.
-      if (received > before) timer = later();
+      silentParts = received > before ? 0 : silentParts + 1;
+      if (silentParts < PING_PARTS) timer = beginPart();
       else session.destroy(new Error('the connection is dead: no answer to a ping'));
     };
     // After a pause of this process, the timer runs before received data is read. Read it first.
-    const onTimeout = () => setImmediate(() => setImmediate(giveUp));
-    const later = () => setTimeout(onTimeout, this.#options.pingTimeoutMs ?? PING_TIMEOUT_MS).unref();
-    let timer = later();
+    const onTimeout = () => setImmediate(() => setImmediate(endPart));
+    const beginPart = () => setTimeout(onTimeout, partMs).unref();
+    let timer = beginPart();
     const stop = () => {
       answered = true;
       this.#pinged.delete(session);

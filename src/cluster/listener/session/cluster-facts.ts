@@ -3,7 +3,7 @@ import { OPERATOR_LEASE } from '../../../contract/resource/names.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { CLUSTER_NAMESPACE, clusterId } from '../../../domain/deployment/cluster-id.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import type { Clock } from '../../kube/client/clock.ts';
+import { type Clock, sleep } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { ClusterFacts } from './term.ts';
@@ -42,6 +42,8 @@ export class ClusterProbe {
   #askedAt = Number.NEGATIVE_INFINITY;
   #versionAt = Number.NEGATIVE_INFINITY;
   #reachable = true;
+  /** The current poll. It never fails. undefined: no poll waits for the cluster. */
+  #polling: Promise<void> | undefined;
 
   constructor(options: ClusterProbeOptions) {
     this.#options = options;
@@ -52,10 +54,20 @@ export class ClusterProbe {
     return this.#reachable;
   }
 
-  /** The facts that the hub receives with the lease. Never fails. */
-  async facts(): Promise<ClusterFacts> {
-    const why = this.#options.lastError() ?? (await this.#ask());
-    this.#note(why);
+  /** Whether the last poll succeeded and no poll waits for the cluster. */
+  get isResponding(): boolean {
+    return this.#reachable && this.#polling === undefined;
+  }
+
+  /**
+   * The facts that the hub receives with the lease. Never fails.
+   * @param mostMs maximum wait for the cluster; 0: no poll. A poll that takes longer continues, and the result contains
+   * the last known facts
+   */
+  async facts(mostMs = Number.POSITIVE_INFINITY): Promise<ClusterFacts> {
+    const lastError = this.#options.lastError();
+    if (lastError !== undefined) this.#note(lastError);
+    else if (mostMs > 0) await this.#poll(mostMs);
     const version = this.#version;
     return {
       cluster_version: version?.gitVersion.slice(0, 64) ?? '',
@@ -78,6 +90,18 @@ export class ClusterProbe {
     const lasting = now.filter(({ namespace }) => this.#failing.has(namespace));
     this.#failing = new Set(now.map(({ namespace }) => namespace));
     return lasting.map(({ namespace, message }) => ({ namespace, message: message.slice(0, MAX_MESSAGE) }));
+  }
+
+  /** Concurrent calls share one poll. */
+  async #poll(mostMs: number): Promise<void> {
+    this.#polling ??= this.#ask().then((why) => {
+      this.#polling = undefined;
+      this.#note(this.#options.lastError() ?? why);
+    });
+    if (!Number.isFinite(mostMs)) return await this.#polling;
+    const over = new AbortController();
+    await Promise.race([this.#polling, sleep(this.#options.clock, mostMs, over.signal)]);
+    over.abort();
   }
 
   async #ask(): Promise<string | undefined> {

@@ -31,8 +31,13 @@ export interface TermOptions {
   version: string;
   /** Namespaces that the listener may use; null: as registered with the hub. */
   namespaces: readonly string[] | null;
-  /** Current facts about the cluster; read before each renewal. */
-  clusterFacts: () => Promise<ClusterFacts>;
+  /**
+   * Facts about the cluster; read before each renewal.
+   * @param mostMs maximum wait for the cluster, after which the result contains the last known facts. Absent: no maximum
+   */
+  clusterFacts: (mostMs?: number) => Promise<ClusterFacts>;
+  /** Whether the cluster responded to `clusterFacts` in time, and is reachable. */
+  isClusterResponding: () => boolean;
   /**
    * Called with the first response of the hub, also when another process holds the lease. The hub then knows the
    * namespaces and the cluster of this listener.
@@ -52,11 +57,13 @@ const RETRY = { baseMs: 500, capMs: 10_000 };
 const REFUSED_RETRY_MS = 10_000;
 /** The lease is renewed after this fraction of its time, so that some renewals may fail. */
 const RENEW_PART = 3;
+/** A renewal waits at most for this fraction of the lease for a cluster that responds slowly or not at all. */
+const CLUSTER_WAIT_PART = 10;
 /** Maximum renewal interval. A renewal also reports to the hub whether the cluster responds. */
 const LONGEST_RENEWAL_MS = 10_000;
 /**
- * Renewal interval while the cluster does not respond, so that the hub hands out work soon after the cluster responds
- * again.
+ * Renewal interval while the cluster does not respond, so that the hub soon learns of the failure, and hands out work
+ * soon after the cluster responds again.
  */
 const UNREACHABLE_RENEWAL_MS = 2_000;
 const RELEASE_TIMEOUT_MS = 2000;
@@ -71,17 +78,19 @@ interface Lease {
   validUntil: number;
   /** End of the lease on the wall clock, because the monotonic clock may stop while the machine is suspended. */
   validUntilDate: number;
-  /** The reachability that was reported with the lease. */
-  reachable: boolean;
+  /** Whether the cluster responded before the lease was requested. */
+  responding: boolean;
 }
 
 async function claim(
   options: TermOptions,
   more: Pick<LeaseRequest, 'epoch' | 'release'>,
   signal: AbortSignal,
+  mostClusterMs?: number,
 ): Promise<Lease> {
   const { hub, identity, version, namespaces, clock } = options;
-  const facts = await options.clusterFacts();
+  const facts = await options.clusterFacts(mostClusterMs);
+  const responding = options.isClusterResponding();
   const sentAt = clock.now();
   const sentDate = clock.date().getTime();
   const { epoch, ttl_seconds: ttl } = await hub.lease(
@@ -95,8 +104,7 @@ async function claim(
     { signal },
   );
   const ttlMs = ttl * 1000;
-  const reachable = facts.cluster_reachable !== false;
-  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, reachable };
+  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, responding };
 }
 
 /**
@@ -146,8 +154,8 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
   return undefined;
 }
 
-function untilRenewal({ ttlMs, reachable }: Lease): number {
-  return Math.min(ttlMs / RENEW_PART, reachable ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
+function untilRenewal({ ttlMs, responding }: Lease): number {
+  return Math.min(ttlMs / RENEW_PART, responding ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
 }
 
 /** Renews until the signal fires or the lease is lost. Returns why the lease was lost; undefined: the signal fired. */
@@ -162,8 +170,10 @@ async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Pr
     if (signal.aborted) return undefined;
     if (timeLeft(lease, clock) <= 0) return 'it could not be renewed in time';
     try {
-      const { validUntil, validUntilDate, reachable } = await claim(options, { epoch: lease.epoch }, signal);
-      Object.assign(lease, { validUntil, validUntilDate, reachable });
+      const mostClusterMs = lease.ttlMs / CLUSTER_WAIT_PART;
+      const renewed = await claim(options, { epoch: lease.epoch }, signal, mostClusterMs);
+      const { validUntil, validUntilDate, responding } = renewed;
+      Object.assign(lease, { validUntil, validUntilDate, responding });
       failures = 0;
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -206,7 +216,8 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
 
 async function release(options: TermOptions, lease: Lease): Promise<void> {
   try {
-    await claim(options, { epoch: lease.epoch, release: true }, AbortSignal.timeout(RELEASE_TIMEOUT_MS));
+    const timeout = AbortSignal.timeout(RELEASE_TIMEOUT_MS);
+    await claim(options, { epoch: lease.epoch, release: true }, timeout, 0);
   } catch (error) {
     options.logger.warn({ err: String(error) }, 'failed to release the lease; it will expire');
   }

@@ -11,7 +11,7 @@ import {
 } from '../../../contract/protocol/log-protocol.ts';
 import { addBuildLog } from '../../store/builds/build-logs.ts';
 import type { Scope } from '../../store/core/database.ts';
-import { checkEpoch } from '../../store/listeners/listener-lease.ts';
+import { checkEpochOnly } from '../../store/listeners/listener-lease.ts';
 import {
   addLogChunk,
   hasLogRequests,
@@ -69,7 +69,7 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
     const taken =
       wanted && !signal.aborted
         ? await scope.transaction(async (transaction) => {
-            await checkEpoch(transaction, listenerId, epoch);
+            await checkEpochOnly(transaction, listenerId, epoch);
             return takeLogRequests(transaction, listenerId, knows);
           })
         : [];
@@ -137,7 +137,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       const state = await scope.transaction(async (transaction) => {
         const added = await addLogChunk(transaction, id, requestId, { seq, body, last: end !== undefined });
         if (added === 'gone') throw notFound('reader of logs');
-        await checkEpoch(transaction, id, epoch);
+        await checkEpochOnly(transaction, id, epoch);
         return added;
       });
       return { state };
@@ -176,7 +176,7 @@ export function addLogRoutes(options: ProtocolRoutes): void {
       const scope = await scopeOf(request, id);
       const cleaned = lines.map((line) => ({ ...line, text: clean(line.text) }));
       const { nextLine, full } = await scope.transaction(async (transaction) => {
-        await checkEpoch(transaction, id, epoch);
+        await checkEpochOnly(transaction, id, epoch);
         const piece = { revisionId, attempt, firstLine, lines: cleaned, last };
         return addBuildLog(transaction, deps.secretBox, id, piece);
       });

@@ -4,7 +4,9 @@ import type { Reader, Transaction } from '../core/database.ts';
 import { and, eq, sql } from '../core/drizzle.ts';
 import { StoreError } from '../core/errors.ts';
 import { deployments, listeners, tombstones } from '../core/schema.ts';
+import { endEpochStatement } from '../sql/listeners/end-epoch.ts';
 import { holdLeaseStatement } from '../sql/listeners/hold-lease.ts';
+import { keepEpochStatement } from '../sql/listeners/keep-epoch.ts';
 import { listenerOwnerStatement } from '../sql/listeners/listener-owner.ts';
 import { lockEpochStatement } from '../sql/listeners/lock-epoch.ts';
 import { lockLeaseStatement } from '../sql/listeners/lock-lease.ts';
@@ -153,6 +155,7 @@ export async function takeLease(
       .where(eq(listeners.id, listenerId));
     return { epoch };
   }
+  if (epoch !== row.leaseEpoch) await transaction.run(endEpochStatement, { listenerId });
   const [held] = await transaction.run(holdLeaseStatement, {
     listenerId,
     holder: claim.holder,
@@ -178,11 +181,22 @@ export async function takeLease(
 }
 
 /**
- * Fails unless `epoch` is the current epoch of the listener. No new epoch can begin until the transaction ends.
+ * Fails unless `epoch` is the current epoch of the listener. No new epoch can begin, and the lease cannot be renewed,
+ * until the transaction ends.
  * @throws StaleEpoch
  */
 export async function checkEpoch(reader: Reader, listenerId: string, epoch: number): Promise<void> {
   const [row] = await reader.run(lockEpochStatement, { listenerId });
+  if (row?.leaseEpoch !== epoch) throw new StaleEpoch(epoch, row?.leaseEpoch ?? 0);
+}
+
+/**
+ * Like `checkEpoch`, but the lease can be renewed before the transaction ends. For transactions that depend on no other
+ * column of the listener, and that may overlap without a gap, such as those of logs.
+ * @throws StaleEpoch
+ */
+export async function checkEpochOnly(reader: Reader, listenerId: string, epoch: number): Promise<void> {
+  const [row] = await reader.run(keepEpochStatement, { listenerId });
   if (row?.leaseEpoch !== epoch) throw new StaleEpoch(epoch, row?.leaseEpoch ?? 0);
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type LocalCluster, startCluster } from '../../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, type LocalCluster, startCluster } from '../../../cluster/cluster.ts';
 import { kubectl as runKubectl } from '../../../cluster/kubectl.ts';
 import { freePorts } from '../../../cluster/ports.ts';
 import { runningPid } from '../../../cluster/processes.ts';
@@ -39,7 +39,7 @@ const listeners = new Map<string, BerthProcess>();
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   [own, berth] = await Promise.all([
-    startCluster({ log: () => {}, fsync: false }),
+    startCluster({ ...FEW_COLLECTIONS, log: () => {}, fsync: false }),
     startWholeBerth('interrupted', {
       start: 'api',
       settings: { BERTH_LEASE_SECONDS: String(LEASE_SECONDS), BERTH_PORT: String(port) },

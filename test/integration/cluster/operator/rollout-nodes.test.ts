@@ -7,7 +7,7 @@ import { isKubeError } from '../../../../src/cluster/kube/client/errors.ts';
 import { RESOURCES } from '../../../../src/cluster/kube/client/resources.ts';
 import type { ObservedPod } from '../../../../src/cluster/operator/observed.ts';
 import { isReadyPod } from '../../../../src/cluster/operator/pods/pod-trouble.ts';
-import { type LocalCluster, startCluster } from '../../../cluster/cluster.ts';
+import { FEW_COLLECTIONS, type LocalCluster, startCluster } from '../../../cluster/cluster.ts';
 import { deletePodAtOnce } from '../../../cluster/delete-pod.ts';
 import { kubectl } from '../../../cluster/kubectl.ts';
 import { waitFor } from '../../../cluster/wait.ts';
@@ -23,7 +23,7 @@ let client: KubeClient;
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-nodes-'));
 
 beforeAll(async () => {
-  own = await startCluster({ log: () => {}, fsync: false });
+  own = await startCluster({ ...FEW_COLLECTIONS, log: () => {}, fsync: false });
   await installBerth(own);
   await kubectl(own, ['create', 'namespace', 'shop']);
   client = await createKubeClient({

@@ -382,6 +382,9 @@ describe('a registry that rejects HEAD', () => {
 });
 
 describe('a failed lookup', () => {
+  /** In this time, the other servers respond also on a busy machine. */
+  const LONG_ENOUGH_MS = 3_000;
+
   test('is reported after the timeout when the registry hangs', async () => {
     const { host } = await serve(() => undefined);
     const asked = lookUp(host, { options: { timeoutMs: 50 } });
@@ -395,7 +398,7 @@ describe('a failed lookup', () => {
     const realm = await serve(() => undefined);
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const { host } = await serve(answering(401, '', challenge));
-    const asked = lookUp(host, { options: { timeoutMs: 200 } });
+    const asked = lookUp(host, { options: { timeoutMs: LONG_ENOUGH_MS } });
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 
@@ -404,7 +407,7 @@ describe('a failed lookup', () => {
       if (request.method === 'HEAD') response.end();
       else response.write('{');
     });
-    const asked = lookUp(host, { options: { timeoutMs: 200 } });
+    const asked = lookUp(host, { options: { timeoutMs: LONG_ENOUGH_MS } });
     await expect(asked).rejects.toMatchObject({ kind: 'slow' });
   });
 

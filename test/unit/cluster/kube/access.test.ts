@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadClusterAccess } from '../../../../src/cluster/kube/access/cluster-access.ts';
 import { kubeconfigAccess } from '../../../../src/cluster/kube/access/kubeconfig/kubeconfig-access.ts';
 import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
+import { untilPasses } from '../../until-passes.ts';
 import { selfSigned } from './self-signed.ts';
 import { temporaryFolder } from './support.ts';
 
@@ -290,7 +291,7 @@ describe('exec plugins', () => {
     const pids = (await readFile(path.join(folder, 'pids'), 'utf8')).trim().split(' ').map(Number);
     const isRunning = (pid: number) => existsSync(`/proc/${pid}`);
     expect(pids.map(isRunning)).toEqual([true, true]);
-    await vi.waitFor(() => expect(pids.map(isRunning)).toEqual([false, false]), 15_000);
+    await untilPasses(() => expect(pids.map(isRunning)).toEqual([false, false]));
     // The end of the former plugin does not drop the credential.
     expect(await access.headers()).toEqual({ authorization: 'Bearer t' });
   });
@@ -381,7 +382,7 @@ describe('the client', () => {
     const client = await createKubeClient({ kubeconfigPath: file, userAgent: 'x', requestTimeoutMs: 5_000 });
     onTestFinished(() => client.close());
     const first = client.request('GET', '/late').catch((error: unknown) => error);
-    await vi.waitFor(() => expect(late).toHaveLength(1));
+    await untilPasses(() => expect(late).toHaveLength(1));
     await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 401 });
     expect((await client.request('GET', '/x')).status).toBe(200);
     late[0]?.writeHead(401).end('{}');

@@ -1,9 +1,11 @@
 import http2, { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
 import { Http2Transport } from '../../../../src/cluster/kube/transport/http2.ts';
 import type { TransportRequest } from '../../../../src/cluster/kube/transport/transport.ts';
+import { untilPasses } from '../../until-passes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 interface Setup {
@@ -73,6 +75,12 @@ function request(fields: Partial<TransportRequest> = {}): TransportRequest {
   };
 }
 
+/** Blocks the event loop. */
+function standStill(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
 test('calls share a connection, and watches use another', async () => {
   const { transport, proxy } = await setUp();
   const answers = await Promise.all(Array.from({ length: 20 }, () => transport.send(request())));
@@ -89,7 +97,7 @@ test('watches beyond the limit of a connection open further ones, and calls wait
   const open = await Promise.all(Array.from({ length: 25 }, watch));
   expect(s.proxy.connections).toBe(3);
   for (const { body } of open.slice(0, 10)) body.destroy();
-  await vi.waitFor(async () => expect((await watch()).status).toBe(200));
+  await untilPasses(async () => expect((await watch()).status).toBe(200));
   expect(s.proxy.connections).toBe(3);
   await Promise.all(Array.from({ length: 50 }, async () => json((await s.transport.send(request())).body)));
   expect(s.proxy.connections).toBe(4);
@@ -122,7 +130,7 @@ test('a GOAWAY lets current requests finish, and later requests use a new connec
   const first = s.transport.send(request({ path: '/slow' }));
   const stream = await slow.promise;
   s.sessions[0]?.goaway(http2.constants.NGHTTP2_NO_ERROR);
-  await vi.waitFor(async () => {
+  await untilPasses(async () => {
     await s.transport.send(request());
     expect(s.proxy.connections).toBe(2);
   });
@@ -212,8 +220,7 @@ test('a connection stays open while a slow reader still has data to read before 
   for await (const chunk of body) {
     bytes += (chunk as Buffer).length;
     // As the operator does that reads thousands of objects on a full machine.
-    const until = performance.now() + 10;
-    while (performance.now() < until);
+    standStill(10);
   }
   expect(bytes).toBe(pieces * BYTES_OF_A_PIECE);
   expect(s.proxy.connections).toBe(1);
@@ -247,11 +254,24 @@ test('a connection stays open when this process stands still for longer than two
   const { body } = await s.transport.send(request({ lane: 'watches' }));
   body.resume();
   for (let time = 0; time < 10; time += 1) {
-    const until = performance.now() + 100;
-    while (performance.now() < until);
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    standStill(100);
+    await sleep(15);
   }
   expect(body.destroyed).toBe(false);
+  expect(s.proxy.connections).toBe(1);
+});
+
+test('a connection stays open when this process stands still before it has written a ping', async () => {
+  const s = await setUp({ pingTimeoutMs: 40 });
+  s.onStream = (stream, path) => (path === '/open' ? stream.respond({ ':status': 200 }) : ok(stream));
+  const { body } = await s.transport.send(request({ path: '/open' }));
+  body.resume();
+  // Node writes the ping when the event loop continues, which is after the timeout of the ping.
+  s.transport.suspect();
+  standStill(100);
+  await sleep(100);
+  expect(body.destroyed).toBe(false);
+  expect((await s.transport.send(request())).status).toBe(200);
   expect(s.proxy.connections).toBe(1);
 });
 

@@ -1,13 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Reflector } from '../../../../src/cluster/kube/cache/reflector.ts';
 import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import type { KubeClient, KubeClientOptions } from '../../../../src/cluster/kube/client/client-types.ts';
 import type { Clock } from '../../../../src/cluster/kube/client/clock.ts';
 import type { UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
 import type { Logger } from '../../../../src/domain/core/logger.ts';
+import { untilPasses } from '../../until-passes.ts';
 import { FakeApiServer } from './fake-api-server.ts';
 
 export interface LogLine {
@@ -46,7 +47,7 @@ export async function watching(at: {
   reflector: Reflector<UntypedObject>;
 }): Promise<void> {
   await at.reflector.waitForSync();
-  await vi.waitFor(() => expect(at.server.openWatches).toBe(1));
+  await untilPasses(() => expect(at.server.openWatches).toBe(1));
 }
 
 /** A folder that is removed after the test. */

@@ -112,12 +112,12 @@ describe('an exec plugin', () => {
   });
 
   test('runs again when its token has expired', async () => {
-    const expires = `',"expirationTimestamp":"'$(date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ)'"'`;
+    const expires = `',"expirationTimestamp":"'$(date -u -d '+10 seconds' +%Y-%m-%dT%H:%M:%SZ)'"'`;
     const file = kubeconfig((at) => ({ user: pluginOf(at, [server.token], expires) }));
     const berth = await session(file);
     expect(await berth.outcome()).toBe('user token-user');
     expect(runsOf(file)).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    await new Promise((resolve) => setTimeout(resolve, 10_500));
     expect(await berth.outcome()).toBe('user token-user');
     expect(runsOf(file)).toBe(2);
     await berth.close();

@@ -1,10 +1,11 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import { byLabel, byOwnerUid } from '../../../../../src/cluster/kube/cache/store.ts';
 import type { KubeClient } from '../../../../../src/cluster/kube/client/client-types.ts';
 import { systemClock } from '../../../../../src/cluster/kube/client/clock.ts';
 import type { KubeObject, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { bareObject, type FakeApiServer } from '../fake-api-server.ts';
 import { fakeServer, recordingLogger, watching } from '../support.ts';
 
@@ -64,7 +65,7 @@ describe('the reflector', () => {
     s.server.put(bareObject('f'));
     s.server.put(bareObject('a', { data: { changed: 'yes' } }));
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['b']));
+    await untilPasses(() => expect(s.reported.deleted).toEqual(['b']));
     expect(s.reported.added.at(-1)).toBe('f');
     expect(s.reported.updated).toEqual(['a']);
     expect(s.reflector.store.get('ns/b')).toBeUndefined();
@@ -98,10 +99,10 @@ describe('the reflector', () => {
     const s = await setUp();
     await watching(s);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a']));
     s.server.endWatches();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(s.server.count('list')).toBe(1);
     expect(s.reflector.stats()).toMatchObject({ watchRestarts: 1, lists: 1, errors: 0 });
   });
@@ -111,9 +112,9 @@ describe('the reflector', () => {
     await watching(s);
     s.server.version = '500';
     s.server.bookmark();
-    await vi.waitFor(() => expect(s.reflector.stats().lastEventAt).toBeDefined());
+    await untilPasses(() => expect(s.reflector.stats().lastEventAt).toBeDefined());
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.server.requests.at(-1)?.query.get('resourceVersion')).toBe('500'));
+    await untilPasses(() => expect(s.server.requests.at(-1)?.query.get('resourceVersion')).toBe('500'));
     expect(s.reflector.stats().events).toBe(0);
   });
 
@@ -150,12 +151,12 @@ describe('the reflector', () => {
         metadata: { name: 'a', namespace: 'ns', labels: { app }, ownerReferences: [owner] },
       }) as UntypedObject;
     s.server.put(make('one'));
-    await vi.waitFor(() => expect(names(s.reflector.store.byIndex('owner', 'owner-1'))).toEqual(['a']));
+    await untilPasses(() => expect(names(s.reflector.store.byIndex('owner', 'owner-1'))).toEqual(['a']));
     s.server.put(make('two'));
-    await vi.waitFor(() => expect(names(s.reflector.store.byIndex('app', 'two'))).toEqual(['a']));
+    await untilPasses(() => expect(names(s.reflector.store.byIndex('app', 'two'))).toEqual(['a']));
     expect(s.reflector.store.byIndex('app', 'one')).toEqual([]);
     s.server.remove('ns/a');
-    await vi.waitFor(() => expect(s.reflector.store.byIndex('owner', 'owner-1')).toEqual([]));
+    await untilPasses(() => expect(s.reflector.store.byIndex('owner', 'owner-1')).toEqual([]));
     expect(() => s.reflector.store.byIndex('none', 'x')).toThrow('no index named none');
   });
 });
@@ -180,19 +181,19 @@ describe('the reflector after a fault of the watch', () => {
     };
     const before = s.reflector.stats().lastEventAt;
     s.server.bookmark();
-    await vi.waitFor(() => expect(s.reflector.stats().lastEventAt).not.toEqual(before));
+    await untilPasses(() => expect(s.reflector.stats().lastEventAt).not.toEqual(before));
     s.server.endWatches();
     s.server.remove('ns/goes', { silently: true });
     s.server.remove('ns/made-again', { silently: true });
     s.server.put(bareObject('made-again'), { silently: true });
     s.server.put(bareObject('came'), { silently: true });
-    await vi.waitFor(() => expect(s.reported.added).toContain('came'));
+    await untilPasses(() => expect(s.reported.added).toContain('came'));
     expect(s.reported.deleted.sort()).toEqual(['goes', 'made-again']);
     expect(s.reported.added.filter((name) => name === 'made-again')).toHaveLength(2);
     expect(s.reported.updated).toEqual([]);
     expect(s.reflector.stats().lists).toBe(2);
     expect(reported).toBeUndefined();
-    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+    await untilPasses(() => expect(s.server.openWatches).toBe(1));
   });
 
   test('reports an event once when the stream is cut in the middle of its line', async () => {
@@ -201,7 +202,7 @@ describe('the reflector after a fault of the watch', () => {
     s.server.watchFaults.push({ kind: 'cut-mid-line' });
     s.server.cutWatches();
     s.server.put(bareObject('a', { data: { text: 'é'.repeat(2000) } }));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().errors).toBeGreaterThanOrEqual(1);
     expect(s.server.count('list')).toBe(1);
   });
@@ -210,7 +211,7 @@ describe('the reflector after a fault of the watch', () => {
     const s = await setUp({ idleTimeoutMs: 50 }, (server) => server.watchFaults.push({ kind: 'blackhole' }));
     await watching(s);
     s.server.put(bareObject('hidden'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['hidden']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['hidden']));
     expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('no data for 50 ms'))).toBe(
       true,
     );
@@ -225,10 +226,10 @@ describe('the reflector after a fault of the watch', () => {
   ] as const)('continues after %s eight times in a row', async (_name, fault) => {
     const s = await setUp({}, (server) => server.watchFaults.push(...Array.from({ length: 8 }, () => fault)));
     await s.reflector.waitForSync();
-    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+    await untilPasses(() => expect(s.server.openWatches).toBe(1));
     expect(s.server.count('watch')).toBe(9);
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a']));
     expect(s.reflector.stats().lastError).toBeUndefined();
   });
 
@@ -238,10 +239,10 @@ describe('the reflector after a fault of the watch', () => {
     });
     await s.reflector.waitForSync();
     s.server.put(bareObject('a'), { silently: true });
-    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+    await untilPasses(() => expect(s.server.openWatches).toBe(1));
     expect(s.reported.added).toEqual(['a']);
     expect(s.server.count('list')).toBe(4);
-    await vi.waitFor(() => expect(s.reflector.stats().lastError).toBeUndefined(), { timeout: 3_000 });
+    await untilPasses(() => expect(s.reflector.stats().lastError).toBeUndefined());
   });
 
   test('honours Retry-After', async () => {
@@ -263,7 +264,7 @@ describe('the reflector after a fault of the watch', () => {
     await watching(s);
     s.server.sendRaw('this is no event\n');
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a']));
   });
 
   test('logs an error of a handler, and calls the other handlers', async () => {
@@ -278,7 +279,7 @@ describe('the reflector after a fault of the watch', () => {
     s.reflector.addHandlers({ added: (object) => after.push(object.metadata.name) });
     s.server.put(bareObject('a'));
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(after).toEqual(['a', 'b']));
+    await untilPasses(() => expect(after).toEqual(['a', 'b']));
     expect(s.reflector.stats().handlerErrors).toBe(2);
     expect(s.logger.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
@@ -291,7 +292,7 @@ describe('the reflector after a fault of the watch', () => {
     });
     await watching(s);
     s.server.put(bareObject('a', { data: { x: 'y' } }));
-    await vi.waitFor(() => expect(s.reflector.store.get('ns/a')).toHaveProperty('data'));
+    await untilPasses(() => expect(s.reflector.store.get('ns/a')).toHaveProperty('data'));
   });
 });
 
@@ -305,7 +306,7 @@ describe('the reflector after a fault of the list', () => {
         return broken;
       };
     });
-    await vi.waitFor(() => expect(s.reflector.stats().errors).toBeGreaterThan(4));
+    await untilPasses(() => expect(s.reflector.stats().errors).toBeGreaterThan(4));
     expect(s.reflector.hasSynced()).toBe(false);
     expect(s.logger.lines.filter(({ level }) => level === 'warn').length).toBeLessThan(3);
     broken = false;
@@ -317,7 +318,7 @@ describe('the reflector after a fault of the list', () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a', 'b']));
     const b = s.server.objects.get('ns/b');
     let staleAnswers = 2;
     s.server.intercept = (request, response) => {
@@ -330,7 +331,7 @@ describe('the reflector after a fault of the list', () => {
     };
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
-    await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
+    await untilPasses(() => expect(s.reflector.stats().lists).toBe(2));
     expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/b')?.metadata.uid).toBe(b?.metadata.uid);
   });
@@ -339,14 +340,14 @@ describe('the reflector after a fault of the list', () => {
     const s = await setUp({}, (server) => server.put(bareObject('a')));
     await watching(s);
     s.server.put(bareObject('lost'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'lost']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a', 'lost']));
     s.server.objects.delete('ns/lost');
     s.server.version = '101';
     s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
     s.server.cutWatches();
-    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['lost']));
+    await untilPasses(() => expect(s.reported.deleted).toEqual(['lost']));
     s.server.put(bareObject('new'));
-    await vi.waitFor(() => expect(s.reported.added).toContain('new'));
+    await untilPasses(() => expect(s.reported.added).toContain('new'));
   });
 });
 
@@ -358,10 +359,10 @@ describe('a repeated list', () => {
     await watching(s);
     expect(s.reported.added).toEqual(['a', 'b', 'c', 'd']);
     s.server.put(bareObject('b', { data: { changed: 'yes' } }));
-    await vi.waitFor(() => expect(s.reported.updated).toEqual(['b']));
+    await untilPasses(() => expect(s.reported.updated).toEqual(['b']));
     s.server.remove('ns/c', { silently: true });
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
+    await untilPasses(() => expect(s.reflector.stats().lists).toBe(2));
     expect(s.reported).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
     expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
   });
@@ -413,7 +414,7 @@ describe('the reflector at start and stop', () => {
     expect(late).toEqual(['a']);
     remove();
     s.server.put(bareObject('b'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'b']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a', 'b']));
     expect(late).toEqual(['a']);
   });
 
@@ -441,9 +442,9 @@ describe('the reflector at start and stop', () => {
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['seen']));
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
+    await untilPasses(() => expect(s.reported.added).toContain('lost-event'));
   });
 });
 
@@ -454,14 +455,14 @@ describe('a lost event', () => {
     await watching(s);
     s.server.put(bareObject('lost-event'), { silently: true });
     s.server.put(bareObject('seen'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['seen']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['seen']));
     later = 29 * 60_000;
     s.server.endWatches();
     await watching(s);
     expect(s.reflector.stats().lists).toBe(1);
     later = 31 * 60_000;
     s.server.endWatches();
-    await vi.waitFor(() => expect(s.reported.added).toContain('lost-event'));
+    await untilPasses(() => expect(s.reported.added).toContain('lost-event'));
     expect(s.reflector.stats().lists).toBe(2);
   });
 });
@@ -478,7 +479,7 @@ describe('the reflector after an own write', () => {
     s.reflector.noteWrite(written);
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
     expect(s.reflector.store.get('ns/mine')?.metadata.uid).toBe(written.metadata.uid);
-    await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
+    await untilPasses(() => expect(s.reflector.stats().events).toBe(1));
     expect(s.reported.added.length + echoes.length).toBe(1);
   });
 
@@ -495,7 +496,7 @@ describe('the reflector after an own write', () => {
     expect(s.reflector.isCurrent('ns/in-view')).toBe(true);
     expect(s.reflector.isCurrent('ns/outside')).toBe(false);
     s.server.bookmark();
-    await vi.waitFor(() => expect(s.reflector.isCurrent('ns/outside')).toBe(true));
+    await untilPasses(() => expect(s.reflector.isCurrent('ns/outside')).toBe(true));
   });
 
   test('ignores a response that arrives after its event and after the deletion of the object', async () => {
@@ -503,7 +504,7 @@ describe('the reflector after an own write', () => {
     await watching(s);
     const written = s.server.put(bareObject('mine'));
     s.server.remove('ns/mine');
-    await vi.waitFor(() => expect(s.reported.deleted).toEqual(['mine']));
+    await untilPasses(() => expect(s.reported.deleted).toEqual(['mine']));
     s.reflector.noteWrite(written);
     expect(s.reflector.store.get('ns/mine')).toBeUndefined();
     expect(s.reflector.isCurrent('ns/mine')).toBe(true);
@@ -522,7 +523,7 @@ describe('the reflector after an own write', () => {
       return true;
     };
     s.server.cutWatches();
-    await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
+    await untilPasses(() => expect(s.reflector.stats().events).toBe(1));
     expect(s.reported.deleted).toEqual([]);
     expect(s.reflector.store.get('ns/mine')).toBeDefined();
   });
@@ -534,9 +535,9 @@ describe('the reflector after an own write', () => {
     s.reflector.noteDelete('ns/a', uid);
     expect(s.reflector.isCurrent('ns/a')).toBe(false);
     s.server.remove('ns/a');
-    await vi.waitFor(() => expect(s.reflector.isCurrent('ns/a')).toBe(true));
+    await untilPasses(() => expect(s.reflector.isCurrent('ns/a')).toBe(true));
     s.server.put(bareObject('a'));
-    await vi.waitFor(() => expect(s.reported.added).toEqual(['a', 'a']));
+    await untilPasses(() => expect(s.reported.added).toEqual(['a', 'a']));
     expect(s.reflector.isCurrent('ns/a')).toBe(true);
   });
 

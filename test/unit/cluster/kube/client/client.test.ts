@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
 import type { KubeObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { bareObject, type ReceivedRequest, sendStatus } from '../fake-api-server.ts';
 import { fakeServer } from '../support.ts';
 
@@ -134,7 +135,7 @@ describe('the client on a failure', () => {
     const names = ['a', 'b', 'c', 'd'];
     const all = Promise.allSettled(names.map((name) => client.create(bareObject(name))));
     for (const index of names.keys()) {
-      await vi.waitFor(() => expect(held).toHaveLength(index + 1), { interval: 5 });
+      await untilPasses(() => expect(held).toHaveLength(index + 1), { interval: 5 });
       // Four of these calls together exceed the deadline of one.
       await sleep(700);
       held[index]?.();
@@ -313,7 +314,7 @@ describe('the client with an observer and limits', () => {
     const crowd = ['hangs-1', 'hangs-2', 'hangs-3', 'hangs-4'].map((name) =>
       client.create(bareObject(name), { signal: hang.signal }),
     );
-    await vi.waitFor(() => expect(server.count('POST')).toBe(3));
+    await untilPasses(() => expect(server.count('POST')).toBe(3));
     const created = await client.create(lease, { timeoutMs: 1_000 });
     hang.abort();
     await Promise.allSettled(crowd);

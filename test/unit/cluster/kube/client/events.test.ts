@@ -1,6 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../../../src/cluster/kube/client/events.ts';
 import { currentTenant, onBehalfOf } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../support.ts';
 
@@ -145,7 +146,7 @@ test('a failure to send an event is not passed to the caller', async () => {
   };
   recorder.record(object, 'Normal', 'Applied', 'x'.repeat(5_000));
   await recorder.flush();
-  await vi.waitFor(() => expect(logger.lines).toMatchObject([{ level: 'debug', message: 'event dropped' }]));
+  await untilPasses(() => expect(logger.lines).toMatchObject([{ level: 'debug', message: 'event dropped' }]));
   expect(server.requests[0]?.body).toMatchObject({ message: expect.stringMatching(/^x{1023}…$/) });
 });
 

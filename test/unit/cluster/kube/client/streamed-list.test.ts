@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
 import { ListStrategy } from '../../../../../src/cluster/kube/client/list-strategy.ts';
 import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
 import { fakeServer, followed, recordingLogger, watching } from '../support.ts';
 
@@ -32,7 +33,7 @@ async function listedAgain(s: Setup): Promise<void> {
   const { lists } = s.reflector.stats();
   s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
   s.server.cutWatches();
-  await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(lists + 1));
+  await untilPasses(() => expect(s.reflector.stats().lists).toBe(lists + 1));
   await watching(s);
 }
 
@@ -59,7 +60,7 @@ describe('a streamed list', () => {
     expect(watch?.query.has('sendInitialEvents')).toBe(false);
     expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0, objects: 3 });
     s.server.remove('ns/b');
-    await vi.waitFor(() => expect(s.calls).toEqual(['+a', '+b', '+c', '-b']));
+    await untilPasses(() => expect(s.calls).toEqual(['+a', '+b', '+c', '-b']));
   });
 
   test('includes changes that happen while it is sent', async () => {
@@ -132,7 +133,7 @@ describe('a streamed list', () => {
           server.streamFaults.push(fault);
         },
         // Far longer than a response takes while other tests run.
-        { listTimeoutMs: 500 },
+        { listTimeoutMs: 3_000 },
       );
       await watching(s);
       expect(names(s)).toEqual(['a', 'b', 'c']);
@@ -209,7 +210,7 @@ describe('a streamed list', () => {
       three(server);
       server.streamFaults.push('silence');
     });
-    await vi.waitFor(() => expect(s.calls).toHaveLength(3));
+    await untilPasses(() => expect(s.calls).toHaveLength(3));
     expect(s.reflector.hasSynced()).toBe(false);
     await s.reflector.stop();
     expect(s.server.count('list')).toBe(0);

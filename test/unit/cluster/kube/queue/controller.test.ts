@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { type ReconcileOutcome, runWorkers } from '../../../../../src/cluster/kube/queue/controller.ts';
 import { WorkQueue } from '../../../../../src/cluster/kube/queue/work-queue.ts';
 import { currentTenant } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { FakeClock, recordingLogger } from '../support.ts';
 
 function setUp(
@@ -43,7 +44,7 @@ test('a reconcile runs on behalf of the group of its key', async () => {
   });
   queue.add('a');
   queue.add('b');
-  await vi.waitFor(() => expect(groups).toEqual(['a: tenant of a', 'b: tenant of b']));
+  await untilPasses(() => expect(groups).toEqual(['a: tenant of a', 'b: tenant of b']));
   stop.abort();
   await finished;
 });
@@ -56,7 +57,7 @@ test('reconciles that make no calls yield to the event loop, so that the lease c
     reconcilesBefore = s.outcomes.length;
   });
   for (let key = 0; key < KEYS; key += 1) s.queue.add(String(key));
-  await vi.waitFor(() => expect(s.outcomes).toHaveLength(KEYS));
+  await untilPasses(() => expect(s.outcomes).toHaveLength(KEYS));
   expect(reconcilesBefore).toBeLessThan(KEYS);
   s.stop.abort();
   await s.finished;
@@ -70,9 +71,9 @@ describe('the outcome of a reconcile', () => {
       return reconciles === 1 ? { kind: 'requeue', afterMs: 5_000 } : { kind: 'settled' };
     });
     s.queue.add('a');
-    await vi.waitFor(() => expect(s.outcomes).toEqual(['a: requeue']));
+    await untilPasses(() => expect(s.outcomes).toEqual(['a: requeue']));
     s.clock.advance(5_000);
-    await vi.waitFor(() => expect(s.outcomes).toEqual(['a: requeue', 'a: settled']));
+    await untilPasses(() => expect(s.outcomes).toEqual(['a: requeue', 'a: settled']));
     expect(s.queue.delayed).toBe(0);
     s.stop.abort();
     await s.finished;
@@ -90,14 +91,14 @@ describe('the outcome of a reconcile', () => {
       return { kind: key === 'a' ? 'settled' : 'terminal', error: new Error('never') };
     });
     s.queue.add('a');
-    await vi.waitFor(() => expect(s.outcomes).toEqual(['a: retry']));
+    await untilPasses(() => expect(s.outcomes).toEqual(['a: retry']));
     s.clock.advance(8_999);
     expect(s.queue.delayed).toBe(1);
     s.clock.advance(1);
-    await vi.waitFor(() => expect(s.outcomes).toEqual(['a: retry', 'a: retry']));
+    await untilPasses(() => expect(s.outcomes).toEqual(['a: retry', 'a: retry']));
     expect(s.queue.failures('a')).toBe(2);
     s.clock.advance(1_000);
-    await vi.waitFor(() => expect(s.outcomes.at(-1)).toBe('a: settled'));
+    await untilPasses(() => expect(s.outcomes.at(-1)).toBe('a: settled'));
     expect(s.queue.failures('a')).toBe(0);
     s.stop.abort();
     await s.finished;
@@ -106,7 +107,7 @@ describe('the outcome of a reconcile', () => {
   test('leads to no retry when it is terminal', async () => {
     const s = setUp(async () => ({ kind: 'terminal', error: new Error('invalid') }));
     s.queue.add('a');
-    await vi.waitFor(() => expect(s.outcomes).toEqual(['a: terminal']));
+    await untilPasses(() => expect(s.outcomes).toEqual(['a: terminal']));
     expect(s.queue.delayed).toBe(0);
     s.stop.abort();
     await s.finished;
@@ -123,7 +124,7 @@ describe('workers', () => {
       return { kind: 'settled' };
     });
     for (const key of ['a', 'b', 'c']) s.queue.add(key);
-    await vi.waitFor(() => expect(s.queue.processing).toBe(2));
+    await untilPasses(() => expect(s.queue.processing).toBe(2));
     s.stop.abort();
     release.resolve();
     await s.finished;
@@ -139,14 +140,14 @@ describe('workers', () => {
       );
     const lost = setUp(untilAborted, { abort: abort.signal });
     lost.queue.add('a');
-    await vi.waitFor(() => expect(lost.queue.processing).toBe(1));
+    await untilPasses(() => expect(lost.queue.processing).toBe(1));
     abort.abort(new Error('leadership lost'));
     await lost.finished;
     expect(lost.queue.delayed).toBe(0);
 
     const slow = setUp(untilAborted, { deadlineMs: 5 });
     slow.queue.add('a');
-    await vi.waitFor(() => expect(slow.outcomes).toEqual(['a: retry']));
+    await untilPasses(() => expect(slow.outcomes).toEqual(['a: retry']));
     expect(slow.queue.delayed).toBe(1);
     slow.stop.abort();
     await slow.finished;
@@ -171,7 +172,7 @@ describe('workers', () => {
     });
     queue.add('a');
     queue.add('b');
-    await vi.waitFor(() => expect(keys).toEqual(['a', 'b']));
+    await untilPasses(() => expect(keys).toEqual(['a', 'b']));
     stop.abort();
     await finished;
   });

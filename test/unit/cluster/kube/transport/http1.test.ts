@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { loadClusterAccess } from '../../../../../src/cluster/kube/access/cluster-access.ts';
 import { createTransport } from '../../../../../src/cluster/kube/transport/negotiate.ts';
 import type {
@@ -15,6 +15,7 @@ import {
   startConnectProxy,
   startSocksProxy,
 } from '../../../../integration/cluster/kube/kubeconfig/proxies.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { temporaryFolder } from '../support.ts';
 
 test.each([
@@ -53,7 +54,7 @@ test.each([
 
     const calls = Array.from({ length: 100 }, async () => text((await send('calls')).body));
     const watch = send('watches');
-    await vi.waitFor(() => expect(held).toHaveLength(65), 5_000);
+    await untilPasses(() => expect(held).toHaveLength(65));
     expect(proxy.tunnels()).toBe(65);
     isHolding = false;
     for (const response of held) response.end('{}');

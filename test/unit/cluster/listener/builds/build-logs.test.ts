@@ -1,10 +1,11 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   type BuildLogsOptions,
   followBuildLogs,
 } from '../../../../../src/cluster/listener/builds/build-logs.ts';
 import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../../../src/contract/resource/names.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { FakeClock, fakeServer, recordingLogger } from '../../kube/support.ts';
 import { hub404, settle } from '../fixtures.ts';
 
@@ -48,7 +49,7 @@ async function followed(clock: FakeClock, failed: Error): Promise<() => number> 
     signal: ending.signal,
     abort: ending.signal,
   } as BuildLogsOptions);
-  await vi.waitFor(() => expect(calls).toBe(1));
+  await untilPasses(() => expect(calls).toBe(1));
   onTestFinished(async () => {
     ending.abort();
     await following;
@@ -59,7 +60,7 @@ async function followed(clock: FakeClock, failed: Error): Promise<() => number> 
 test('retries a moment later after a 404 of a proxy', async () => {
   const clock = new FakeClock();
   const calls = await followed(clock, await hub404('<html>'));
-  await vi.waitFor(() => {
+  await untilPasses(() => {
     clock.advance(1_000);
     expect(calls()).toBeGreaterThan(1);
   });
@@ -74,5 +75,5 @@ test('retries minutes later when the hub does not accept logs', async () => {
   }
   expect(calls()).toBe(1);
   clock.advance(10_000);
-  await vi.waitFor(() => expect(calls()).toBe(2));
+  await untilPasses(() => expect(calls()).toBe(2));
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../../../../src/cluster/kube/client/clock.ts';
 import {
   type LogRequestsOptions,
@@ -10,6 +10,7 @@ import {
   type LogRequestsQuery,
 } from '../../../../../src/cluster/listener/session/hub-client.ts';
 import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
+import { untilPasses } from '../../../until-passes.ts';
 import { FakeClock } from '../../kube/support.ts';
 import { hub404 } from '../fixtures.ts';
 
@@ -60,7 +61,7 @@ test.each([
       random: () => 1,
       signal: ending.signal,
     } as unknown as LogRequestsOptions);
-    await vi.waitFor(() => expect(clock.timers).toBe(1));
+    await untilPasses(() => expect(clock.timers).toBe(1));
     clock.advance(pauseMs);
     await serving;
     expect(asked).toBe(2);

@@ -11,7 +11,12 @@ function setUp(ownNamespace: string | null = 'berth-system') {
   let lastError: string | undefined;
   const uids = new Map<string, string | 'forbidden'>();
   const lookups: string[] = [];
-  const lease = { read: 0, answer: 'none' as 'none' | 'forbidden' | 'lost' };
+  const lease = {
+    read: 0,
+    answer: 'none' as 'none' | 'forbidden' | 'lost',
+    /** Delays the response. */
+    held: undefined as PromiseWithResolvers<void> | undefined,
+  };
   const unreadable: { namespace: string; message: string }[] = [];
   const logger = recordingLogger();
   const probe = new ClusterProbe({
@@ -25,6 +30,7 @@ function setUp(ownNamespace: string | null = 'berth-system') {
         if (kind === 'Lease') {
           expect([namespace, name]).toEqual(['berth-system', 'berth-operator']);
           lease.read += 1;
+          await lease.held?.promise;
           if (lease.answer === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
           if (lease.answer === 'lost') throw new KubeError({ kind: 'network', message: 'etcd is gone' });
           return undefined;
@@ -168,5 +174,43 @@ describe('the reported facts of the cluster', () => {
       cluster_reachable: false,
       unreadable_namespaces: [],
     });
+  });
+
+  it('are the last known ones when the cluster responds too slowly, and one poll continues', async () => {
+    const t = setUp();
+    await t.probe.facts();
+    t.clock.advance(20_000);
+    t.lease.held = Promise.withResolvers();
+    t.lease.answer = 'lost';
+    for (const _again of [1, 2]) {
+      const facts = t.probe.facts(1500);
+      t.clock.advance(1500);
+      expect(await facts).toMatchObject({ cluster_reachable: true });
+      expect(t.probe.isResponding).toBe(false);
+    }
+    expect(t.lease.read).toBe(2);
+    const facts = t.probe.facts(1500);
+    t.lease.held.resolve();
+    expect(await facts).toMatchObject({ cluster_reachable: false });
+    t.lease.answer = 'none';
+    expect(await t.probe.facts(1500)).toMatchObject({ cluster_reachable: true });
+    expect(t.probe.isResponding).toBe(true);
+  });
+
+  it('contain an error of a watch that occurs during a poll', async () => {
+    const t = setUp();
+    t.lease.held = Promise.withResolvers();
+    const facts = t.probe.facts();
+    t.set(true, 'watch failed');
+    t.lease.held.resolve();
+    expect(await facts).toMatchObject({ cluster_reachable: false });
+  });
+
+  it('are read without a poll when there is no time for one', async () => {
+    const t = setUp();
+    await t.probe.facts();
+    t.clock.advance(20_000);
+    expect(await t.probe.facts(0)).toMatchObject({ cluster_version: 'v1.36.3-eks' });
+    expect(t.lease.read).toBe(1);
   });
 });

@@ -15,6 +15,8 @@ function setUp(...first: (number | HubError)[]) {
   const stopping = new AbortController();
   const cluster = { isReachable: true };
   let answered = 0;
+  /** Maximum waits for the cluster, in milliseconds, one for each lease request. */
+  const waits: (number | undefined)[] = [];
   const hub = {
     lease: async (request: LeaseRequest, { signal }: { signal?: AbortSignal } = {}) => {
       requests.push(request);
@@ -41,11 +43,11 @@ function setUp(...first: (number | HubError)[]) {
       identity: 'me',
       version: '1',
       namespaces: ['a'],
-      clusterFacts: async () => ({
-        cluster_version: 'v1',
-        rendering: null,
-        cluster_reachable: cluster.isReachable,
-      }),
+      clusterFacts: async (mostMs) => {
+        waits.push(mostMs);
+        return { cluster_version: 'v1', rendering: null, cluster_reachable: cluster.isReachable };
+      },
+      isClusterResponding: () => cluster.isReachable,
       onAnswer: () => {
         answered += 1;
       },
@@ -60,7 +62,18 @@ function setUp(...first: (number | HubError)[]) {
     clock.advance(ms);
     await settle();
   };
-  return { clock, requests, answers, terms, stopping, running, pass, cluster, answered: () => answered };
+  return {
+    clock,
+    requests,
+    answers,
+    terms,
+    stopping,
+    running,
+    pass,
+    cluster,
+    waits,
+    answered: () => answered,
+  };
 }
 let t: ReturnType<typeof setUp>;
 async function begin(...first: (number | HubError)[]): Promise<void> {
@@ -163,6 +176,14 @@ describe('terms', () => {
       [9, false],
     ]);
     expect(t.requests.at(-1)).toMatchObject({ epoch: null });
+  });
+
+  it('begin without a limit on the wait for the cluster, and are renewed and released with one', async () => {
+    await begin();
+    await t.pass(10_000);
+    t.stopping.abort();
+    await t.running;
+    expect(t.waits).toEqual([undefined, (TTL * 1000) / 10, 0]);
   });
 
   it('release the lease on stop', async () => {

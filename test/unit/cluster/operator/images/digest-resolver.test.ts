@@ -1,10 +1,11 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Credentials } from '../../../../../src/cluster/image-registry/docker-config.ts';
 import type { ImageAnswer } from '../../../../../src/cluster/image-registry/look-up.ts';
 import { RegistryError } from '../../../../../src/cluster/image-registry/registry-error.ts';
 import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
 import { DigestResolver } from '../../../../../src/cluster/operator/images/digest-resolver.ts';
 import type { ImageQuery } from '../../../../../src/cluster/operator/images/image-lookup.ts';
+import { untilPasses } from '../../../until-passes.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const PINNED = `r.example/app:1@${DIGEST}`;
@@ -393,7 +394,7 @@ test('resolves the digest although a Secret temporarily cannot be read', async (
   const { resolver, questions, faults } = world({ pull: {} });
   faults.push(new KubeError({ kind: 'server', message: 'etcd is away' }));
   resolver.resolve('shop/web', asked('r.example/app:1', ['pull']));
-  await vi.waitFor(() => expect(questions).toHaveLength(1));
+  await untilPasses(() => expect(questions).toHaveLength(1));
   questions[0]?.answer({ kind: 'found', digest: DIGEST });
   await settled();
   expect(resolver.resolve('shop/web', asked('r.example/app:1', ['pull']))).toEqual({
