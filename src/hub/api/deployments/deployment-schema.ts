@@ -171,7 +171,7 @@ const fieldChangeSchema = z
     field: z
       .string()
       .describe(
-        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field. A secret is secrets.NAME.',
+        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field, except for secrets.NAME, source_revision_config.env.NAME and source_revision_config.commands.COMPONENT.',
       ),
     before: z
       .unknown()
