@@ -4,13 +4,23 @@ import { fileURLToPath } from 'node:url';
 import { cell } from './markdown.ts';
 import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
 import { FIELD_ROWS } from './resource-spec/field-rows.ts';
+import { RUN_SETTINGS_ROWS } from './resource-spec/run-settings-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
 const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do not edit. -->
 # Kubernetes fields that each field of resource_spec sets
 
-In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
+In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix, or a command for it. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
+
+| field | object | path | how it appears |
+| --- | --- | --- | --- |
+`;
+
+const RUN_SETTINGS = `
+## Run settings
+
+\`port\`, \`commands\` and \`env\` are fields of source_revision_config ([image-contract.md](image-contract.md#ordinary-images)).
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |
@@ -48,7 +58,10 @@ function lines({ field, targets, note }: FieldRow): string[] {
 
 /** The current text of the page. */
 export function resourceSpecDoc(): string {
-  return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${TAIL}`;
+  const [spec, settings] = [FIELD_ROWS, RUN_SETTINGS_ROWS].map(
+    (rows) => `${rows.flatMap(lines).join('\n')}\n`,
+  );
+  return `${HEAD}${spec}${RUN_SETTINGS}${settings}${TAIL}`;
 }
 
 /** The stored text of the page. */
