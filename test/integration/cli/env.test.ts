@@ -35,8 +35,8 @@ test('env set, list and unset change single variables, in their order', async ()
   expect((await one('shop')).latest_revision_id).not.toBe(latest);
   expect((await run(0, ['env', 'list', 'shop'])).out).toContain('$(DATABASE_URI)');
   const shown = (await run(0, ['deployments', 'get', 'shop'])).out;
-  expect(shown).toMatch(/^Env +DATABASE_URL=\$\(DATABASE_URI\), A=x=y$/m);
-  expect(shown).not.toMatch(/^(Port|Commands)/m);
+  expect(shown).toMatch(/^Env: +DATABASE_URL=\$\(DATABASE_URI\), A=x=y$/m);
+  expect(shown).not.toMatch(/^(Port|Commands):/m);
 });
 
 test('env set of two commands at once keeps the variables of both', async () => {
