@@ -4,7 +4,7 @@ import { pullSecretName } from '../contract/resource/names.ts';
 import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/deployment/reserved.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 import { exporterVariables } from '../domain/resource-spec/exporter-variables.ts';
-import type { RunSettings } from '../domain/run-settings/run-settings.ts';
+import { type RunSettings, withoutRunSettings } from '../domain/run-settings/run-settings.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { app } from './names.ts';
 import { ownServicesOf } from './objects/app-env.ts';
@@ -77,7 +77,7 @@ export function asOfRevision<R extends ManagedDeployment>(
   // Templates of an earlier version lack this value. For the desired revision, the value is in the spec.
   const isWanted = id === spec.revision.id && number === spec.revision.number;
   const exported = exporting.length === 0 && isWanted ? wanted : exporting;
-  const { imagePullSecrets = [], port: _p, commands: _c, env: _e, ...podTemplate } = spec.podTemplate;
+  const { imagePullSecrets = [], ...podTemplate } = withoutRunSettings(spec.podTemplate);
   const pullSecret = pullSecretName(app(resource));
   const pullSecrets = [
     ...imagePullSecrets.filter(({ name }) => name !== pullSecret),

@@ -3,6 +3,7 @@ import { pullSecretName } from '../contract/resource/names.ts';
 import { contentHash, fullHash } from '../domain/core/hash.ts';
 import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
 import { COMPONENTS } from '../domain/resource-spec/components.ts';
+import { withoutRunSettings } from '../domain/run-settings/run-settings.ts';
 import { deploymentId } from './labels.ts';
 
 /** Normalization of the parts that can be spelled in several ways. */
@@ -82,7 +83,7 @@ function dataServiceInputs(
  * settings. The policy allows any run settings.
  */
 export function requestedPodsHash({ spec, metadata }: ManagedDeployment): string {
-  const { imagePullSecrets = [], port: _port, commands: _commands, env: _env, ...others } = spec.podTemplate;
+  const { imagePullSecrets = [], ...others } = withoutRunSettings(spec.podTemplate);
   // The pull Secret of the platform is omitted, because it depends on the image.
   const requested = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
   return fullHash({ ...others, imagePullSecrets: requested });

@@ -2,7 +2,7 @@ import type { BodyIssue } from '../core/body-issue.ts';
 import { sameJson } from '../core/same-json.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
-import { mergeRunSettings } from '../run-settings/run-settings.ts';
+import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settings.ts';
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { sharedNameIssues } from '../run-settings/shared-names.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
@@ -115,8 +115,7 @@ type RevisionBody = NonNullable<PatchBody['source_revision_config']>;
 
 function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRevisionConfig {
   const { sourceRevisionConfig: stored, source } = target;
-  const { port: _port, commands: _commands, env: _env, ...others } = stored;
-  const merged: SourceRevisionConfig = { ...others, ...mergeRunSettings(stored, sent) };
+  const merged: SourceRevisionConfig = { ...withoutRunSettings(stored), ...mergeRunSettings(stored, sent) };
   for (const field of REVISION_FIELDS) {
     // A built image is set only by the server.
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
@@ -140,11 +139,7 @@ function asked<T extends object>(sent: Partial<T>, stored: T): T {
 
 /** The fields that rules of the source are about. The run settings are allowed for every source. */
 function askedRevision(sent: RevisionBody, stored: SourceRevisionConfig): SourceRevisionConfig {
-  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = stored;
-  return asked(
-    sent as Partial<SourceRevisionConfig>,
-    { repo_ref, workflow_config_path, image_uri, repo_commit_sha } as SourceRevisionConfig,
-  );
+  return asked<SourceRevisionConfig>(sent as Partial<SourceRevisionConfig>, withoutRunSettings(stored));
 }
 
 function commitIssues(target: PatchTarget, sent: RevisionBody): BodyIssue[] {

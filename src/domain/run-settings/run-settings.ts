@@ -92,6 +92,12 @@ export function runSettingsOf({ port, commands, env }: RunSettings): RunSettings
   };
 }
 
+/** A record without its run settings. */
+export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, keyof RunSettings> {
+  const { port: _port, commands: _commands, env: _env, ...others } = record;
+  return others;
+}
+
 /** Whether two revisions run their images in the same way. */
 export const sameRunSettings = (one: RunSettings, other: RunSettings): boolean =>
   sameJson(runSettingsOf(one), runSettingsOf(other));

@@ -9,7 +9,7 @@ import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
-import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -176,7 +176,7 @@ const BELOW_BODY = ['source_config', 'resource_spec'];
  */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
-  const { port: _port, commands: _commands, env: _env, imagePullSecrets, ...others } = podTemplate;
+  const { imagePullSecrets, ...others } = withoutRunSettings(podTemplate);
   const asked = imagePullSecrets?.filter((secret) => secret.name !== own);
   return Object.fromEntries(
     Object.entries({ ...others, imagePullSecrets: asked }).map(([field, value]) => [
