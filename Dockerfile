@@ -1,6 +1,8 @@
 # Berth's one image: every role is a command of it (api, listener, operator, all, migrate, keys).
 # Pin the base in production: --build-arg NODE_IMAGE=docker.io/library/node@sha256:…
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
+# The base of `npm run release`, which reads it here. The release runs no command in the image, so its base contains git.
+ARG RELEASE_IMAGE=docker.io/library/node:24-bookworm
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app

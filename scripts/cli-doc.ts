@@ -12,6 +12,14 @@ const HEAD = `# Command line
 prints the same text as this page. \`berth api --help\` and the help of the other roles also list their settings, and \`berth config
 --help\` lists all settings.
 
+## Installation
+\`npm install --global ./berth-cli-VERSION.tgz\` installs the commands for users of the API from a file of the release. It needs Node
+22.12 or newer, and no network, because the package contains its dependencies. The roles of the server and the commands for
+administrators are only in the image, for example \`docker run --rm IMAGE keys create\` with the settings of the API. In a checkout,
+\`npm run -s berth --\` runs every command.
+
+The package also contains the typed client for programs: \`import { createClient } from 'berth-cli'\`. Its README has an example.
+
 ## Which API a command calls
 \`berth login\` checks the URL and the key of an API, and stores both as a context in \`~/.config/berth/contexts.json\` (or below
 \`XDG_CONFIG_HOME\`). Only you can read the file. \`berth context list\`, \`use\` and \`delete\` manage contexts, and \`berth whoami\` shows

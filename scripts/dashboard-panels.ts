@@ -1,5 +1,7 @@
 /** The content of the Grafana dashboard: its rows, and the queries of their panels. */
 
+import { age, max, ofDeployments, ofHubs, quantile, rate, rates, series, sum } from './dashboard-queries.ts';
+
 type Unit = 's' | 'short' | 'reqps' | 'ops' | 'percentunit' | 'bytes';
 
 interface Query {
@@ -24,38 +26,26 @@ const stat = (title: string, unit: Unit, expr: string): Panel => ({
   stat: true,
 });
 
-const RATE = '[$__rate_interval]';
-
-/** Selects the processes of Berth in metrics with standard names, which other programs export too. */
-const OF_BERTH = 'and on (cluster, instance) berth_build_info';
-/** Whether only Berth exports metrics with this name. */
-const isOwn = (metric: string) => /^(berth_|leader_election_master_status\{name="berth-)/.test(metric);
-const ofBerth = (metric: string, expression: string) =>
-  isOwn(metric) ? expression : `${expression} ${OF_BERTH}`;
-const rate = (by: string, metric: string) => `sum by (${by}) (${ofBerth(metric, `rate(${metric}${RATE})`)})`;
-const quantile = (share: number, by: string, metric: string, range = RATE) =>
-  `histogram_quantile(${share}, sum by (${['le', by].filter(Boolean).join(', ')}) (${ofBerth(metric, `rate(${metric}${range})`)}))`;
-
-/** Every replica of the hub exports the same values for its gauges, so their queries use max. */
+/** Every query has the variables of the dashboard: its panels show one installation of Berth, or several ones together. */
 export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
     'Service',
     [
-      stat('Ready deployments', 'short', 'max(berth_deployments{status="READY"})'),
-      stat('Unknown deployments', 'short', 'max(berth_deployments{status="UNKNOWN"})'),
+      stat('Ready deployments', 'short', ofHubs('', 'berth_deployments{status="READY"}')),
+      stat('Unknown deployments', 'short', ofHubs('', 'berth_deployments{status="UNKNOWN"}')),
       stat(
         'Oldest work',
         's',
-        'time() - min(berth_work_due_oldest_timestamp_seconds{owner="platform"}) or on () vector(0)',
+        `${age('', 'berth_work_due_oldest_timestamp_seconds{owner="platform"}')} or on () vector(0)`,
       ),
-      stat('Operators that lead', 'short', 'sum(leader_election_master_status{name="berth-operator"})'),
-      lines('Processes', 'short', q('{{role}} {{version}}', 'sum by (role, version) (berth_build_info)')),
+      stat('Operators that lead', 'short', sum('', 'leader_election_master_status{name="berth-operator"}')),
+      lines('Processes', 'short', q('{{role}} {{version}}', sum('role, version', 'berth_build_info'))),
       lines(
         'Requests by status',
         'reqps',
         q('{{status_code}}', rate('status_code', 'http_request_duration_seconds_count')),
         q('{{status_code}} (waiting routes)', rate('status_code', 'berth_http_waiting_requests_total')),
-        q('5xx because of a cluster', `sum(rate(berth_http_cluster_errors_total${RATE}))`),
+        q('5xx because of a cluster', rate('', 'berth_http_cluster_errors_total')),
       ),
       lines(
         'Latency of requests (p50, p99)',
@@ -71,11 +61,11 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Requests under way',
         'short',
-        q('{{route}}', 'topk(8, sum by (route) (berth_http_requests_in_flight))'),
+        q('{{route}}', `topk(8, ${sum('route', 'berth_http_requests_in_flight')})`),
       ),
-      lines('Event loop (p99)', 's', q('{{instance}}', `nodejs_eventloop_lag_p99_seconds ${OF_BERTH}`)),
-      lines('Memory', 'bytes', q('{{instance}}', `process_resident_memory_bytes ${OF_BERTH}`)),
-      lines('CPU', 'short', q('{{instance}}', `rate(process_cpu_seconds_total${RATE}) ${OF_BERTH}`)),
+      lines('Event loop (p99)', 's', q('{{instance}}', series('nodejs_eventloop_lag_p99_seconds'))),
+      lines('Memory', 'bytes', q('{{instance}}', series('process_resident_memory_bytes'))),
+      lines('CPU', 'short', q('{{instance}}', rates('process_cpu_seconds_total'))),
     ],
   ],
   [
@@ -84,15 +74,15 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Deployments by status',
         'short',
-        q('{{status}}', 'max by (status) (berth_deployments)'),
-        q('not reconciled', 'max(berth_deployments_unreconciled)'),
+        q('{{status}}', ofHubs('status', 'berth_deployments')),
+        q('not reconciled', ofHubs('', 'berth_deployments_unreconciled')),
       ),
       lines('Rollouts by result', 'ops', q('{{result}}', rate('result', 'berth_rollouts_total'))),
       lines(
         'Rolled out in the last hour',
         'short',
-        q('deployments {{result}}', 'max by (result) (berth_deployments_rolled)'),
-        q('tenants {{result}}', 'max by (result) (berth_tenants_rolled)'),
+        q('deployments {{result}}', ofHubs('result', 'berth_deployments_rolled')),
+        q('tenants {{result}}', ofHubs('result', 'berth_tenants_rolled')),
       ),
       lines(
         'Failures by reason',
@@ -119,14 +109,14 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Ready',
         'short',
-        q('{{status}}', 'count by (status) (berth_manageddeployment_status_condition{condition="Ready"})'),
+        q('{{status}}', `count by (status) (${ofDeployments('status_condition{condition="Ready"}')})`),
       ),
       lines(
         'Not ready by reason',
         'short',
         q(
           '{{reason}}',
-          'count by (reason) (berth_manageddeployment_status_condition{condition="Ready", status!="True"})',
+          `count by (reason) (${ofDeployments('status_condition{condition="Ready", status!="True"}')})`,
         ),
       ),
       lines(
@@ -134,14 +124,14 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         's',
         q(
           '{{namespace}}/{{name}}',
-          'topk(8, time() - berth_manageddeployment_ready_last_transition_timestamp_seconds unless on (cluster, namespace, name) berth_manageddeployment_status_condition{condition="Ready", status="True"})',
+          `topk(8, time() - ${ofDeployments('ready_last_transition_timestamp_seconds')} unless on (cluster, namespace, name) ${ofDeployments('status_condition{condition="Ready", status="True"}')})`,
         ),
       ),
       lines(
         'Pods',
         'short',
-        q('{{component}} desired', 'sum by (component) (berth_manageddeployment_status_replicas_desired)'),
-        q('{{component}} ready', 'sum by (component) (berth_manageddeployment_status_replicas_ready)'),
+        q('{{component}} desired', `sum by (component) (${ofDeployments('status_replicas_desired')})`),
+        q('{{component}} ready', `sum by (component) (${ofDeployments('status_replicas_ready')})`),
       ),
     ],
   ],
@@ -151,7 +141,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Leading',
         'short',
-        q('{{name}} {{instance}}', 'leader_election_master_status{name=~"berth-.*"}'),
+        q('{{name}} {{instance}}', series('leader_election_master_status{name=~"berth-.*"}')),
       ),
       lines(
         'Reconciles by result',
@@ -167,16 +157,16 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         's',
         q('{{controller}}', quantile(0.95, 'controller', 'controller_runtime_reconcile_time_seconds_bucket')),
         q('{{name}} with queue', quantile(0.95, 'name', 'workqueue_work_duration_seconds_bucket')),
-        q('{{name}} longest now', `max by (name) (workqueue_longest_running_processor_seconds ${OF_BERTH})`),
-        q('{{name}} all now', `sum by (name) (workqueue_unfinished_work_seconds ${OF_BERTH})`),
+        q('{{name}} longest now', max('name', 'workqueue_longest_running_processor_seconds')),
+        q('{{name}} all now', sum('name', 'workqueue_unfinished_work_seconds')),
       ),
       lines(
         'Queues',
         'short',
-        q('{{name}} waiting', `sum by (name) (workqueue_depth ${OF_BERTH})`),
-        q('{{controller}} at work', `sum by (controller) (controller_runtime_active_workers ${OF_BERTH})`),
-        q('{{name}} planned', 'sum by (name) (berth_workqueue_delayed)'),
-        q('{{controller}} failing', 'sum by (controller) (berth_reconcile_failing_keys)'),
+        q('{{name}} waiting', sum('name', 'workqueue_depth')),
+        q('{{controller}} at work', sum('controller', 'controller_runtime_active_workers')),
+        q('{{name}} planned', sum('name', 'berth_workqueue_delayed')),
+        q('{{controller}} failing', sum('controller', 'berth_reconcile_failing_keys')),
       ),
       lines(
         'Added to queues',
@@ -189,7 +179,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         'Wait in a queue',
         's',
         q('{{name}} p95', quantile(0.95, 'name', 'workqueue_queue_duration_seconds_bucket')),
-        q('{{name}} oldest', 'time() - min by (name) (berth_workqueue_oldest_timestamp_seconds)'),
+        q('{{name}} oldest', age('name', 'berth_workqueue_oldest_timestamp_seconds')),
       ),
       lines('Changes in the cluster', 'ops', q('{{kind}}', rate('kind', 'berth_operator_actions_total'))),
       lines(
@@ -214,38 +204,44 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Age of caches',
         's',
-        q('{{role}} {{kind}}', 'time() - min by (role, kind) (berth_watch_last_event_timestamp_seconds)'),
+        q('{{role}} {{kind}}', age('role, kind', 'berth_watch_last_event_timestamp_seconds')),
       ),
       lines(
         'Objects in caches',
         'short',
-        q('{{role}} {{kind}}', 'max by (role, kind) (berth_watch_objects)'),
-        q('{{role}} {{kind}} failing', 'sum by (role, kind) (berth_watch_failing) > 0'),
+        q('{{role}} {{kind}}', max('role, kind', 'berth_watch_objects')),
+        q('{{role}} {{kind}} failing', `${sum('role, kind', 'berth_watch_failing')} > 0`),
       ),
     ],
   ],
   [
     'Listener',
     [
-      lines('Listeners', 'short', q('{{owner}} {{status}}', 'max by (owner, status) (berth_listeners)')),
+      lines('Listeners', 'short', q('{{owner}} {{status}}', ofHubs('owner, status', 'berth_listeners'))),
       lines(
         'Left of the lease',
         's',
-        q('{{listener}}', 'max by (listener) (berth_listener_lease_expiry_timestamp_seconds) - time()'),
-        q('{{listener}} silent', 'time() - max by (listener) (berth_listener_last_seen_timestamp_seconds)'),
+        q(
+          '{{namespace}} {{listener}}',
+          `${max('cluster, namespace, listener', 'berth_listener_lease_expiry_timestamp_seconds')} - time()`,
+        ),
+        q(
+          '{{namespace}} {{listener}} silent',
+          `time() - ${max('cluster, namespace, listener', 'berth_listener_last_seen_timestamp_seconds')}`,
+        ),
       ),
       lines(
         'Work that is due',
         'short',
-        q('{{owner}}', 'max by (owner) (berth_work_due)'),
-        q('{{owner}} oldest (s)', 'time() - min by (owner) (berth_work_due_oldest_timestamp_seconds)'),
+        q('{{owner}}', ofHubs('owner', 'berth_work_due')),
+        q('{{owner}} oldest (s)', age('owner', 'berth_work_due_oldest_timestamp_seconds')),
       ),
       lines('Work handed out', 'ops', q('{{kind}}', rate('kind', 'berth_work_items_total'))),
       lines(
         'Reports',
         'ops',
         q('{{kind}}', rate('kind', 'berth_reports_total')),
-        q('ignored', `sum(rate(berth_reports_ignored_total${RATE}))`),
+        q('ignored', rate('', 'berth_reports_ignored_total')),
       ),
     ],
   ],
@@ -255,15 +251,15 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Connections',
         'short',
-        q('{{instance}} {{state}}', 'berth_database_connections'),
-        q('{{instance}} at most', 'berth_database_connections_max'),
+        q('{{instance}} {{state}}', series('berth_database_connections')),
+        q('{{instance}} at most', series('berth_database_connections_max')),
       ),
-      lines('Waiting for a connection', 'short', q('{{instance}}', 'berth_database_waiting')),
+      lines('Waiting for a connection', 'short', q('{{instance}}', series('berth_database_waiting'))),
       lines(
         'Messages to the tracing backend',
         'short',
-        q('waiting', 'max(berth_tracing_outbox_pending)'),
-        q('oldest (s)', 'time() - min(berth_tracing_outbox_oldest_timestamp_seconds)'),
+        q('waiting', ofHubs('', 'berth_tracing_outbox_pending')),
+        q('oldest (s)', age('', 'berth_tracing_outbox_oldest_timestamp_seconds')),
         q('{{outcome}} a second', rate('outcome', 'berth_tracing_attempts_total')),
       ),
     ],
@@ -287,8 +283,8 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
       lines(
         'Branches that wait',
         'short',
-        q('branches', 'max(berth_branch_polls_due)'),
-        q('oldest (s)', 'time() - min(berth_branch_polls_due_oldest_timestamp_seconds)'),
+        q('branches', ofHubs('', 'berth_branch_polls_due')),
+        q('oldest (s)', age('', 'berth_branch_polls_due_oldest_timestamp_seconds')),
       ),
     ],
   ],

@@ -37,6 +37,24 @@ function placed(): object[] {
   ]);
 }
 
+/**
+ * A variable with the values of a label of Berth's processes. Several values can be chosen. "All" is `.*`, which also selects
+ * metrics without the label.
+ */
+const variable = (name: string, label: string, metric: string) => ({
+  name,
+  label,
+  type: 'query',
+  datasource: DATASOURCE,
+  query: { query: `label_values(${metric}, ${name})`, refId: name },
+  refresh: 2,
+  sort: 1,
+  multi: true,
+  includeAll: true,
+  allValue: '.*',
+  current: { text: ['All'], value: ['$__all'] },
+});
+
 /** The text of the file. */
 export function dashboard(): string {
   const board = {
@@ -48,7 +66,11 @@ export function dashboard(): string {
     refresh: '30s',
     time: { from: 'now-3h', to: 'now' },
     templating: {
-      list: [{ name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' }],
+      list: [
+        { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
+        variable('cluster', 'Cluster', 'berth_build_info'),
+        variable('namespace', 'Namespace of Berth', 'berth_build_info{cluster=~"$cluster"}'),
+      ],
     },
     panels: placed(),
   };

@@ -89,14 +89,22 @@ export function valuesSchema(): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
+/** A chart to render instead of that of this checkout. */
+interface RenderedRelease {
+  /** Folder of the chart. */
+  chart: string;
+  /** The image that its objects name. */
+  image: string;
+}
+
 /** Renders a profile for `kubectl apply -f`. @throws Error with the message of Helm */
-export async function render(helm: string, profile: string): Promise<string> {
+export async function render(helm: string, profile: string, release?: RenderedRelease): Promise<string> {
   const { stdout } = await promisify(execFile)(
     helm,
     [
       'template',
       'berth',
-      CHART,
+      release?.chart ?? CHART,
       '--namespace',
       NAMESPACE,
       '-f',
@@ -106,9 +114,14 @@ export async function render(helm: string, profile: string): Promise<string> {
     ],
     { maxBuffer: 16 * 1024 * 1024 },
   );
-  const head = `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
+  const origin = release
+    ? `# The profile ${profile} of the chart of Berth ${version}.
+# The image is ${release.image}. If you copy it to another registry, set its name (docs/install.md, "With kubectl").
+`
+    : `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
 # The image is ${IMAGE}, which no registry has: set your own image (docs/install.md, "With kubectl").
-# Never run \`kubectl delete -f\` with this file. It would delete the custom resource definition, and with it every deployment,
+`;
+  const head = `${origin}# Never run \`kubectl delete -f\` with this file. It would delete the custom resource definition, and with it every deployment,
 # and the namespace with your keys. docs/install.md, "Remove it", describes how to remove Berth and keep both.
 `;
   return head + stdout.replace(/^# Source: .*\n/gm, '').replace(/[ \t]+$/gm, '');

@@ -28,17 +28,24 @@ kube-state-metrics exports, have such labels. Listener ids appear only for the p
 
 Times of Berth's own metrics are Unix timestamps (\`…_timestamp_seconds\`), not ages or countdowns. \`time() - …\` gives the age, also between two scrapes.
 
-Every API replica reports the same numbers for deployments, listeners and due work: use \`max\` (of timestamps of waiting work: \`min\`),
-not \`sum\`. A replica reads these numbers from the database when Prometheus scrapes it, at most every 15 seconds, in three statements.
-While the database does not respond, these metrics are absent.
+Every API replica of an installation reports the same numbers for deployments, listeners and due work: use \`max by (cluster,
+namespace)\` (of timestamps of waiting work: \`min\`), not \`sum\`. A replica reads these numbers from the database when Prometheus
+scrapes it, at most every 15 seconds, in three statements. While the database does not respond, these metrics are absent.
+
+One Prometheus can scrape several installations of Berth if the labels \`cluster\` and \`namespace\` of the targets distinguish them. The
+Prometheus operator adds \`namespace\`. The alert rules group by both labels, so that an installation does not hide the failure of
+another one. At the top of the dashboard, you choose clusters and namespaces. The dashboard adds the numbers of the installations
+that you choose. The rules and the dashboard show every installation, so install them once for each Prometheus and Grafana, from a
+release that runs the API and the operator. Grafana accepts only one dashboard with the same uid.
 
 \`manifests/monitoring/berth-dashboard.json\` is a Grafana dashboard. \`manifests/monitoring/berth-alerts.yaml\` has the alert rules, each with a
 page in [runbooks/](runbooks/README.md). To follow one change through logs and traces, see [observability.md](observability.md).
 
 The chart can install the dashboard, the alert rules, and the objects by which Prometheus finds the pods. All of them are off by default:
 - \`podMonitor.enabled\` or \`serviceMonitor.enabled\` (not both), for the Prometheus operator. A PodMonitor finds the pods themselves. A
-  ServiceMonitor finds them through the headless Service \`berth-metrics\`. Both have \`labels\` (that your Prometheus selects), \`interval\`,
-  \`scrapeTimeout\`, \`relabelings\` and \`metricRelabelings\`.
+  ServiceMonitor finds them through the headless Service \`FULLNAME-metrics\`, such as \`berth-metrics\` for the release \`berth\`, and
+  \`two-berth-metrics\` for the release \`two\`. Both have \`labels\` (that your Prometheus selects), \`interval\`, \`scrapeTimeout\`,
+  \`relabelings\` and \`metricRelabelings\`.
 - \`metrics.prometheusRule.enabled\` for the Prometheus operator, with \`labels\`. The chart includes the rule group \`berth-hub\` only where
   it runs the API, and \`berth-operator\` only where it runs the operator.
 - \`metrics.annotations\` for a Prometheus that uses \`prometheus.io/scrape\`.

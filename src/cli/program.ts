@@ -2,16 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { command, takesHelp } from './command/command.ts';
 import type { Host } from './command/host.ts';
-import { COMMANDS, type CommandRow } from './commands.ts';
+import type { CommandRow } from './command/row.ts';
 
 /** The tree of commands. */
 
 export const version = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
-
-const DETAILS = `Settings of the server are environment variables: berth config --help lists all of them, and berth COMMAND --help those
-of a role. Commands for users of the API need a context (berth login), or BERTH_URL and BERTH_API_KEY.`;
 
 /** The first word that names a command. `help` is followed by the command. */
 function wantedCommand(words: readonly string[]): string | undefined {
@@ -31,12 +28,13 @@ async function built({ name, summary, load }: CommandRow, host: Host | null): Pr
  */
 export async function buildProgram(words: readonly string[] | null, host: Host): Promise<Command> {
   const wanted = words === null ? null : wantedCommand(words);
-  const program = command('berth', 'the command line of Berth', DETAILS)
+  const program = command('berth', 'the command line of Berth', host.tree.details)
     .usage('COMMAND [options]')
     .version(host.version, '--version', 'print the version');
-  for (const row of COMMANDS) {
+  for (const row of host.tree.rows) {
     const isWanted = wanted === null || row.name === wanted;
-    program.commandsGroup(`${row.group}:`).addCommand(await built(row, isWanted ? host : null));
+    const made = await built(row, isWanted ? host : null);
+    program.commandsGroup(`${row.group}:`).addCommand(made, { hidden: row.isHidden ?? false });
   }
   return takesHelp(program);
 }

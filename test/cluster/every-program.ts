@@ -7,7 +7,9 @@ import { resolveImageTools, resolveRunc } from './images/tools.ts';
 import { resolveKubeScore } from './kube-score.ts';
 import { resolveKubeStateMetrics } from './kube-state-metrics.ts';
 import { monitoringCrds } from './monitoring-crds.ts';
+import { resolveNode22 } from './node-22.ts';
 import { resolvePromtool } from './promtool.ts';
+import { resolveTmux } from './tmux.ts';
 
 /**
  * Builds missing programs one after the other, so that each build can use the whole machine and no test waits for a build.
@@ -26,4 +28,6 @@ export async function resolveEveryProgram(options: ResolveOptions = {}): Promise
   await resolveGitopsHealth(options);
   await resolveRunc(options);
   await resolveGenerators(options);
+  await resolveNode22(options);
+  await resolveTmux(options);
 }

@@ -14,10 +14,10 @@ export interface ClientOptions {
   /** Base URL of the API. */
   readonly url: string;
   readonly apiKey: string;
-  /** For keys that can select a tenant. null: the tenant of the key. */
-  readonly tenantId: string | null;
+  /** For keys that can select a tenant. Default: the tenant of the key. */
+  readonly tenantId?: string | null;
   /** Aborts every call that has no signal of its own. */
-  readonly stopped?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 type Api = FetchClient<paths>;
@@ -116,7 +116,7 @@ function checkRequest(url: string, headers: Record<string, string>): void {
  * Creates a client. The client sends nothing before the first call.
  * @throws ApiProblem when no request can have this URL, key and tenant
  */
-export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions): Client {
+export function createClient({ url, apiKey, tenantId = null, signal }: ClientOptions): Client {
   const headers = { 'x-api-key': apiKey, ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }) };
   checkRequest(url, headers);
   const { origin } = new URL(url);
@@ -124,7 +124,7 @@ export function createClient({ url, apiKey, tenantId, stopped }: ClientOptions):
     baseUrl: url,
     headers,
     redirect: 'error',
-    signal: stopped ?? null,
+    signal: signal ?? null,
     fetch: (sent) => sendPatiently(sent),
   });
   const request = api.request as unknown as UntypedCall;

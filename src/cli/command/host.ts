@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { CommandTree } from './row.ts';
 
 /** What the process gives to its commands. */
 
@@ -15,6 +16,7 @@ export interface ClientSettings {
 }
 
 export interface Host {
+  readonly tree: CommandTree;
   readonly version: string;
   /** The command line asks for help, which may need modules that are slow to load. */
   readonly showsHelp: boolean;

@@ -47,6 +47,7 @@ export function completionNodes(command: Command, path: readonly string[] = []):
     options: help.visibleOptions(command).map(optionOf),
     values: command.registeredArguments[0]?.argChoices ?? [],
   };
-  const real = command.commands;
+  // Without `help`, which commander adds.
+  const real = command.commands.filter((child) => children.includes(child));
   return [node, ...real.flatMap((child) => completionNodes(child, [...path, child.name()]))];
 }

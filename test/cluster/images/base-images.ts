@@ -8,9 +8,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cacheRoot, type ResolveOptions } from '../binaries.ts';
+import { cacheRoot } from '../binaries.ts';
 import { withLock } from '../lock.ts';
-import { assembleRoot, type BaseImageName, baseImageNames, type Parts, partsOf } from './base-roots.ts';
+import {
+  assembleRoot,
+  type BaseImageName,
+  type BaseOptions,
+  baseImageNames,
+  type Parts,
+  partsOf,
+} from './base-roots.ts';
 import { crane } from './crane.ts';
 import { writeOciLayout } from './oci-layout.ts';
 
@@ -23,7 +30,7 @@ export interface PushedImage {
   readonly digest: string;
 }
 
-export interface PushOptions extends ResolveOptions {
+export interface PushOptions extends BaseOptions {
   /** Default: `base/<name>:latest`. */
   repository?: string;
   /** Folder with credentials, for a registry with passwords: see `crane`. */
@@ -47,29 +54,30 @@ export async function pushBaseImage(
 }
 
 /** Folder of the image in the cache, as an OCI image layout. */
-export async function baseImage(name: BaseImageName, options: ResolveOptions = {}): Promise<string> {
+export async function baseImage(name: BaseImageName, options: BaseOptions = {}): Promise<string> {
   const log = options.log ?? ((line: string) => console.error(line));
   const parts = await partsOf(name, options);
   const key = createHash('sha256').update(parts.version).digest('hex').slice(0, 12);
   const home = join(dirname(cacheRoot(options.env ?? process.env)), 'images');
-  const folder = join(home, `${name}-${key}-${process.arch}`);
+  const { architecture = process.arch } = options;
+  const folder = join(home, `${name}-${key}-${architecture}`);
   mkdirSync(home, { recursive: true });
   const onWait = (pid: number) =>
     log(`Waiting for process ${pid}, which is already building the image ${name} …`);
   return await withLock(`${folder}.lock`, onWait, async () => {
     if (existsSync(folder)) return folder;
     log(`Building the base image ${name} in ${folder}, once …`);
-    await make(name, parts, folder);
+    await make(name, parts, folder, architecture);
     return folder;
   });
 }
 
-async function make(name: BaseImageName, parts: Parts, folder: string): Promise<void> {
+async function make(name: BaseImageName, parts: Parts, folder: string, architecture: string): Promise<void> {
   const temporary = mkdtempSync(`${folder}.tmp-`);
   try {
     const [root, layout] = [join(temporary, 'root'), join(temporary, 'layout')];
     const config = await assembleRoot(name, parts, root);
-    await writeOciLayout(layout, root, config);
+    await writeOciLayout(layout, root, config, architecture);
     renameSync(layout, folder);
   } finally {
     rmSync(temporary, { recursive: true, force: true });

@@ -18,11 +18,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { BinariesMissingError, type ResolveOptions } from '../binaries.ts';
 import { type DebianTree, debianTree } from './debian-packages.ts';
-import { npmPackage } from './npm-package.ts';
+import { NPM, npmPackage } from './npm-package.ts';
 import type { ImageConfig } from './oci-layout.ts';
 
 export const baseImageNames = ['static', 'node', 'node-git', 'python', 'postgres', 'redis'] as const;
 export type BaseImageName = (typeof baseImageNames)[number];
+
+export interface BaseOptions extends ResolveOptions {
+  /** Architecture of the image, as Node names it. Default: that of this machine. */
+  architecture?: 'x64' | 'arm64';
+}
 
 /** The sources of the contents. */
 export interface Parts {
@@ -30,6 +35,8 @@ export interface Parts {
   version: string;
   /** Folder with the contents of Debian's packages. */
   debian: string;
+  /** The same, or a folder with a busybox, for the architecture of this machine. */
+  runnable: string;
   /** Folder of the npm package `node`, and its version. */
   node?: { folder: string; version: string };
   /** Folder of the npm package `npm`. */
@@ -70,25 +77,20 @@ const DEBIAN: Record<BaseImageName, DebianTree> = {
   },
 };
 
-/** The npm version for the Node version in package.json. */
-const NPM = {
-  name: 'npm',
-  version: '11.21.2',
-  integrity:
-    'sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==',
-};
-
 /** @throws BinariesMissingError if a part is not available */
-export async function partsOf(name: BaseImageName, options: ResolveOptions): Promise<Parts> {
+export async function partsOf(name: BaseImageName, options: BaseOptions): Promise<Parts> {
   if (process.platform !== 'linux') {
     throw new BinariesMissingError('Base images are made of the programs of this machine: it must be Linux.');
   }
-  const debian = await debianTree(DEBIAN[name], options);
+  const { architecture = process.arch } = options;
+  const debian = await debianTree({ ...DEBIAN[name], architecture }, options);
   const version = [RECIPE, basename(dirname(debian)), basename(debian), entrypointOf(name)].join(' ').trim();
-  if (!withNode(name)) return { version, debian };
-  const node = nodePackage();
+  const native = architecture === process.arch;
+  const runnable = native ? debian : await debianTree(DEBIAN.static, options);
+  if (!withNode(name)) return { version, debian, runnable };
+  const node = native ? nodePackage() : await foreignNode(architecture, options);
   const npm = await npmPackage(NPM, options);
-  return { version: `${version} node ${node.version} npm ${NPM.version}`, debian, node, npm };
+  return { version: `${version} node ${node.version} npm ${NPM.version}`, debian, runnable, node, npm };
 }
 
 const withNode = (name: BaseImageName) => name === 'node' || name === 'node-git';
@@ -103,6 +105,15 @@ function nodePackage(): { folder: string; version: string } {
   );
 }
 
+/** The same Node for another architecture, from the package that the install script of `node` would install there. */
+async function foreignNode(
+  architecture: string,
+  options: ResolveOptions,
+): Promise<NonNullable<Parts['node']>> {
+  const { version } = nodePackage();
+  return { folder: await npmPackage({ name: `node-linux-${architecture}`, version }, options), version };
+}
+
 /** Creates `root` with the files of an image. Returns the configuration of the image. */
 export async function assembleRoot(name: BaseImageName, parts: Parts, root: string): Promise<ImageConfig> {
   cpSync(parts.debian, root, { recursive: true, verbatimSymlinks: true });
@@ -110,7 +121,7 @@ export async function assembleRoot(name: BaseImageName, parts: Parts, root: stri
   for (const path of unread) rmSync(join(root, path), { recursive: true, force: true });
   linkMergedFolders(root);
   writeSystemFiles(root);
-  await linkApplets(root);
+  await linkApplets(root, parts.runnable);
   const environment = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
   if (withNode(name)) return addNode(root, parts, environment);
   if (name === 'python') return addPython(root, environment);
@@ -152,13 +163,18 @@ function write(root: string, path: string, lines: readonly string[], mode = 0o64
   chmodSync(join(root, path), mode);
 }
 
-/** Creates a link for each command of busybox that no other package has. */
-async function linkApplets(root: string): Promise<void> {
-  const busybox = ['bin', 'usr/bin'].find((folder) => existsSync(join(root, folder, 'busybox')));
-  const { stdout } = await promisify(execFile)(join(root, busybox ?? 'bin', 'busybox'), ['--list']);
+const folderOfBusybox = (root: string) =>
+  ['bin', 'usr/bin'].find((folder) => existsSync(join(root, folder, 'busybox'))) ?? 'bin';
+
+/** Creates a link for each command of busybox that no other package has. @param runnable a busybox of this machine's architecture */
+async function linkApplets(root: string, runnable: string): Promise<void> {
+  const busybox = folderOfBusybox(root);
+  const { stdout } = await promisify(execFile)(join(runnable, folderOfBusybox(runnable), 'busybox'), [
+    '--list',
+  ]);
   for (const applet of stdout.trim().split('\n')) {
     const taken = ['bin', 'usr/bin'].some((folder) => existsSync(join(root, folder, applet)));
-    if (!taken) symlinkSync('busybox', join(root, busybox ?? 'bin', applet));
+    if (!taken) symlinkSync('busybox', join(root, busybox, applet));
   }
 }
 

@@ -25,6 +25,8 @@ export interface DebianTree {
   packages: readonly string[];
   /** Dependencies that are unpacked too, including indirect ones. Default: no dependencies. */
   dependencies?: RegExp;
+  /** Architecture of the packages, as Node names it. Default: that of this machine. */
+  architecture?: string;
 }
 
 /**
@@ -37,7 +39,8 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
   const env = options.env ?? process.env;
   const run = runner(env);
   const recipe = createHash('sha256').update(JSON.stringify([wanted.packages, `${wanted.dependencies}`]));
-  const name = `${wanted.name}-${recipe.digest('hex').slice(0, 8)}-${process.platform}-${process.arch}`;
+  const { architecture = process.arch } = wanted;
+  const name = `${wanted.name}-${recipe.digest('hex').slice(0, 8)}-${process.platform}-${architecture}`;
   const home = join(dirname(cacheRoot(env)), 'debian');
   const folder = join(home, name);
   mkdirSync(home, { recursive: true });
@@ -49,7 +52,9 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
     log(`Unpacking Debian's ${wanted.packages.join(', ')} into ${folder}, once …`);
     const temporary = mkdtempSync(`${folder}.tmp-`);
     try {
-      const files = await download(wanted, join(temporary, 'deb'), join(home, 'apt'), run);
+      // apt keeps the lists of one set of architectures.
+      const aptHome = join(home, architecture === process.arch ? 'apt' : `apt-${architecture}`);
+      const files = await download(wanted, join(temporary, 'deb'), aptHome, run);
       const version = versionOf(files, wanted.packages[0] ?? '');
       const tree = join(temporary, version);
       for (const file of files) await run('dpkg-deb', ['--extract', join(temporary, 'deb', file), tree]);
@@ -79,12 +84,19 @@ async function download(wanted: DebianTree, into: string, aptHome: string, run: 
     const names = await withDependencies(wanted, settings, run);
     await run('apt-get', [...sandbox, ...settings, 'download', '-qq', ...names], into);
   };
+  const foreign = wanted.architecture !== undefined && wanted.architecture !== process.arch;
   try {
+    // The machine has no package lists of another architecture.
+    if (foreign) throw new Error('separate lists are needed');
     await attempt([]);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw cause;
     // The package lists of the machine are missing or out of date. They are not changed: separate lists are used.
-    const own = [`Dir::State::Lists=${join(aptHome, 'lists')}`, `Dir::Cache=${join(aptHome, 'cache')}`];
+    const own = [
+      ...(foreign ? architectureSettings(wanted.architecture ?? '') : []),
+      `Dir::State::Lists=${join(aptHome, 'lists')}`,
+      `Dir::Cache=${join(aptHome, 'cache')}`,
+    ];
     const settings = own.flatMap((setting) => ['-o', setting]);
     for (const folder of ['lists/partial', 'cache/archives/partial'])
       mkdirSync(join(aptHome, folder), { recursive: true });
@@ -107,6 +119,12 @@ async function withDependencies(
   // Names are at the start of a line. Virtual packages are in angle brackets.
   const all = stdout.split('\n').filter((line) => /^[a-z0-9]/.test(line) && !line.includes(':'));
   return [...new Set([...wanted.packages, ...all.filter((name) => wanted.dependencies?.test(name))])];
+}
+
+/** Settings of apt for packages of another architecture, as Debian names it. */
+function architectureSettings(architecture: string): string[] {
+  const name = architecture === 'x64' ? 'amd64' : architecture;
+  return [`APT::Architecture=${name}`, `APT::Architectures=${name}`];
 }
 
 /** Versions contain no underscore. The colon of an epoch is written as %3a. */

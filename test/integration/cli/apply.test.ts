@@ -229,6 +229,20 @@ test('apply reports tags that another client has changed, and keeps tags that ar
   expect(ended.err).toContain('The tag values were changed.');
 });
 
+test('apply says what was written when the API rejects the tags, and writes the rest when it runs again', async () => {
+  const path = file('shop.yaml', yaml('shop', 'tags: {team: a}'));
+  const through = await proxy(({ method, url: target = '' }, response) => {
+    const isRejected = method === 'PUT' && target.endsWith('/tag-values');
+    if (isRejected) response.writeHead(403, { 'content-type': 'application/json' }).end('{"detail":"no"}');
+    return isRejected;
+  });
+  const ended = await run(1, ['apply', '-f', path], { BERTH_URL: through });
+  expect(ended.err).toContain('shop: the fields were written, but not the tags\n');
+  expect(ended.out).toMatch(/^shop +failed/m);
+  expect((await one('shop')).image_version).toBe('1.0.0');
+  expect((await run(0, ['apply', '-f', path])).out).toMatch(/^shop +changed +tags\.team$/m);
+});
+
 test('apply --wait waits for every deployment, also for unchanged ones', async () => {
   const path = file('shop.yaml', yaml('shop'));
   await run(0, ['apply', '-f', path]);

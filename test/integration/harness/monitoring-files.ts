@@ -7,8 +7,9 @@ import { parse } from 'yaml';
 /** Folder of the repository. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export const ALERTS = join(ROOT, 'manifests/monitoring/berth-alerts.yaml');
-/** Cases for `promtool test rules`. */
-export const ALERT_CASES = join(ROOT, 'test/alerts/berth-alerts.yaml');
+const ALERT_CASES = join(ROOT, 'test/alerts');
+/** Files with cases for `promtool test rules`. */
+export const ALERT_CASE_FILES = readdirSync(ALERT_CASES).map((file) => join(ALERT_CASES, file));
 const RUNBOOKS = join(ROOT, 'docs/runbooks');
 
 interface Rule {

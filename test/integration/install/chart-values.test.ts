@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { CHART } from '../../../scripts/manifests.ts';
 import { publicNetworks } from '../../../src/domain/net/networks.ts';
-import { textOf } from '../../docs/pages.ts';
+import { pages, textOf } from '../../docs/pages.ts';
 import { helm } from '../../installation/helm.ts';
 import { named, type Policy, parsed, policyOf, type Rendered, render, set } from '../harness/chart.ts';
 import { environment } from '../harness/environment.ts';
@@ -218,6 +218,25 @@ describe('the chart', () => {
       after: `${after}${rest}`,
     }));
     for (const row of renamedValues()) expect(listed).toContainEqual(row);
+  });
+
+  it('uses only the new names of renamed values on every page', () => {
+    const files = [...pages(), 'manifests/helm/berth/README.md', 'manifests/helm/berth/values.yaml'];
+    const texts = files
+      .filter((file) => file !== 'CHANGELOG.md')
+      .map((file) => [file, textOf(file)] as const);
+    for (const { before } of renamedValues()) {
+      const name = before.replaceAll('.', '\\.');
+      // A name without a dot is also an ordinary word, so only the option of Helm counts.
+      const use = new RegExp(
+        before.includes('.') ? `(?<![\\w.])${name}(?!\\w)` : `--set(-\\w+)? '?${name}[.=[]`,
+      );
+      const row = new RegExp(`^ *\\| (value )?\`${name}\`.* \\|$`);
+      const uses = texts.flatMap(([file, text]) =>
+        text.split('\n').flatMap((line) => (use.test(line) && !row.test(line) ? [`${file}: ${line}`] : [])),
+      );
+      expect(uses, before).toEqual([]);
+    }
   });
 
   it('renders no Secret in any mode', async () => {

@@ -17,11 +17,12 @@ import { javascriptOf, stripFolder } from '../../../scripts/strip-types.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Loads all that there is but the program itself; ends with 1 if node has loaded what takes out types. */
+/** Loads all modules except the programs. Ends with 1 if node has loaded the module that removes types. */
 const LOAD_ALL = `
   import { globSync } from 'node:fs';
   import { resolve } from 'node:path';
-  for (const file of globSync('src/**/*.js')) if (file !== 'src/main.js') await import(resolve(file));
+  const programs = ['src/main.js', 'src/cli/package/main.js'];
+  for (const file of globSync('src/**/*.js')) if (!programs.includes(file)) await import(resolve(file));
   process.exitCode = process.moduleLoadList.some((name) => name.includes('amaro')) ? 1 : 0;
 `;
 

@@ -41,9 +41,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{ include "berth.ownLabels" . }}
 {{- end }}
 
-{{/* The image of a pod. Takes a dict: image (the value), root. */}}
+{{/*
+The image of a pod: by the digest of the values, else by their tag, else by the digest that `npm run release` writes into
+Chart.yaml, else by the version of the chart. A tag of the user thus replaces the digest of the release. Takes a dict: image
+(the value), root.
+*/}}
 {{- define "berth.image" -}}
-{{- if .image.digest -}}{{ .image.repository }}@{{ .image.digest }}{{- else -}}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}{{- end -}}
+{{- $released := index (.root.Chart.Annotations | default dict) "berth.dev/image-digest" -}}
+{{- if .image.digest -}}{{ .image.repository }}@{{ .image.digest }}
+{{- else if .image.tag -}}{{ .image.repository }}:{{ .image.tag }}
+{{- else if $released -}}{{ .image.repository }}@{{ $released }}
+{{- else -}}{{ .image.repository }}:{{ .root.Chart.AppVersion }}{{- end -}}
 {{- end }}
 
 {{/* Name of the ServiceAccount of a role. If one pod runs all roles, its account has the rights of every role. Takes a dict: role, root. */}}

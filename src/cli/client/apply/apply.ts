@@ -108,10 +108,17 @@ async function applyDocument(context: Context, book: TagBook, planned: Planned):
   const ids = await book.ensure(tags);
   if (await haveTagsChanged(book, planned)) throw new ApiProblem(412, 'another client changed the tags');
   const made = await write(context, planned);
-  await context.client.PUT('/v2/deployments/{deployment_id}/tag-values', {
-    params: { path: { deployment_id: made.id } },
-    body: { tag_value_ids: ids },
-  });
+  try {
+    await context.client.PUT('/v2/deployments/{deployment_id}/tag-values', {
+      params: { path: { deployment_id: made.id } },
+      body: { tag_value_ids: ids },
+    });
+  } catch (error) {
+    // Without this, a failed result would mean that nothing was changed.
+    if (planned.before === null || planned.changes.length > 0)
+      context.note(`${cell(planned.wanted.name)}: the fields were written, but not the tags`);
+    throw error;
+  }
   return made;
 }
 

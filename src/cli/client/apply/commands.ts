@@ -15,7 +15,8 @@ source_revision_config, secrets and tags. Of a folder, the files *.yaml, *.yml a
 names. All documents are checked before anything is changed.
 
 A document is the complete desired state: absent fields are cleared. Absent secrets and absent tags are kept.
-A secret can take its value from an environment variable or from a file, relative to the document:
+A secret can take its value from an environment variable or from a file, without its last line break. The path is relative
+to the document:
 
   name: shop
   source: external_image

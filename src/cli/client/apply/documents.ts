@@ -1,6 +1,6 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import type { ApplyDeploymentInput } from '../api.gen.ts';
-import { isObject, parsedValue } from '../body-file.ts';
+import { firstError, isObject, PARSING, parsedValue } from '../body-file.ts';
 import { cell } from '../table.ts';
 import { normalName } from './names.ts';
 
@@ -173,11 +173,11 @@ export function parseDocuments(file: string, text: string): Parsed {
   const documents: DeploymentDocument[] = [];
   const problems: Problem[] = [];
   // Every JSON text is valid YAML.
-  for (const [index, each] of parseAllDocuments(text, { prettyErrors: false, lineCounter }).entries()) {
+  for (const [index, each] of parseAllDocuments(text, { ...PARSING, lineCounter }).entries()) {
     const place = { file, number: index + 1 };
     const read = parsedValue(each);
     if ('reason' in read) {
-      const [error] = each.errors;
+      const error = firstError(each);
       const line = error === undefined ? '' : ` in line ${lineCounter.linePos(error.pos[0]).line}`;
       problems.push({ place, name: null, field: null, reason: `${read.reason}${line}` });
     } else if (read.value !== null && read.value !== undefined) {

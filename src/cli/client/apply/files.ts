@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../../command/usage-error.ts';
 import type { ApplyDeploymentInput } from '../api.gen.ts';
-import { readText } from '../body-file.ts';
+import { readText, textOf } from '../body-file.ts';
 import type { Context } from '../context.ts';
 import {
   type DeploymentDocument,
@@ -47,7 +47,7 @@ async function wantedOf(
 ): Promise<{ readonly wanted: readonly Wanted[]; readonly problems: readonly Problem[] }> {
   const problems = [...found, ...repeatedNames(documents)];
   const wanted: Wanted[] = [];
-  const sources = { variable, readFile: (path: string) => readFile(path, 'utf8') };
+  const sources = { variable, readFile: async (path: string) => textOf(await readFile(path)) };
   for (const document of documents) {
     const values = await secretValues(document, sources);
     problems.push(...values.problems);

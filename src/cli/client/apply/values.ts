@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { withoutLastBreak } from '../body-file.ts';
+import { NotText, withoutLastBreak } from '../body-file.ts';
 import type { DeploymentDocument, FileSecret, Problem, ValueFrom } from './documents.ts';
 
 /** The values of secrets: from the document, the environment, or another file. */
@@ -8,7 +8,7 @@ import type { DeploymentDocument, FileSecret, Problem, ValueFrom } from './docum
 export interface ValueSources {
   /** The value of an environment variable. */
   variable(name: string): Promise<string | undefined>;
-  /** The text of a file. */
+  /** The text of a file. @throws NotText */
   readFile(path: string): Promise<string>;
 }
 
@@ -31,9 +31,9 @@ async function find(from: ValueFrom, file: string, sources: ValueSources): Promi
   try {
     return { value: withoutLastBreak(await sources.readFile(resolve(folderOf(file), from.file))) };
   } catch (error) {
-    return {
-      reason: `failed to read ${from.file} (${(error as NodeJS.ErrnoException).code ?? 'unreadable'})`,
-    };
+    if (error instanceof NotText) return { reason: `failed to read ${from.file}: ${error.message}` };
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    return { reason: `failed to read ${from.file} (${code})` };
   }
 }
 

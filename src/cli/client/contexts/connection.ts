@@ -6,7 +6,9 @@ import { type Contexts, contextOf, permissionWarning, readContexts, type StoredC
 
 /** Which API and which key a command uses. */
 
-export interface Connection extends Pick<ClientOptions, 'url' | 'apiKey' | 'tenantId'> {
+export interface Connection extends Pick<ClientOptions, 'url' | 'apiKey'> {
+  /** null: the tenant of the key. */
+  readonly tenantId: string | null;
   /** The context that gives the key. null: the key is from the environment. */
   readonly context: string | null;
 }
@@ -106,7 +108,7 @@ export async function findConnection(
 export async function openContext(host: Host, options: CallOptions, stopped: AbortSignal): Promise<Context> {
   const { url, apiKey, tenantId } = await findConnection(host, options);
   return {
-    client: createClient({ url, apiKey, tenantId, stopped }),
+    client: createClient({ url, apiKey, tenantId, signal: stopped }),
     format: options.output ?? 'table',
     print: (text) => console.log(text),
     note: (text) => console.error(text),

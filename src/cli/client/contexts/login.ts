@@ -32,7 +32,7 @@ export async function login(host: Host, options: LoginOptions, stopped: AbortSig
   readContexts(settings.configHome);
   const key = await readSecret('the API key', { file: options.keyFile, option: '--key-file' });
   const apiKey = headerValue('the API key', key);
-  const canRead = await checkKey(createClient({ url, apiKey, tenantId, stopped }), tenantId);
+  const canRead = await checkKey(createClient({ url, apiKey, tenantId, signal: stopped }), tenantId);
   const added = { url, api_key: apiKey, ...(tenantId === null ? {} : { tenant_id: tenantId }) };
   changeContexts(settings.configHome, (contexts) => withContext(contexts, name, added));
   console.error(

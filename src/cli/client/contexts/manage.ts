@@ -59,7 +59,7 @@ export async function deleteContext(host: Host, name: string, { yes }: { yes: bo
 /** Prints the API and the key that commands use, and whether the API accepts them. */
 export async function whoami(host: Host, options: CallOptions, stopped: AbortSignal): Promise<undefined> {
   const { url, apiKey, tenantId, context } = await findConnection(host, options);
-  const client = createClient({ url, apiKey, tenantId, stopped });
+  const client = createClient({ url, apiKey, tenantId, signal: stopped });
   const canRead = await checkKey(client, tenantId);
   const described = await describeKey(client, apiKey, tenantId);
   const known = typeof described === 'string' ? null : described;

@@ -1,10 +1,13 @@
 /** kstatus (Flux, kpt, cli-utils), Argo CD and kubectl wait: what they conclude from the status of a ManagedDeployment. */
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import { healthOf } from '../../../cluster/gitops-health.ts';
+import { allShellBlocks } from '../../../docs/pages.ts';
+import { environment } from '../../harness/environment.ts';
 import {
   condition,
   type OperatorWorld,
@@ -103,6 +106,21 @@ describe('in a cluster', () => {
   });
   const wait = (name: string, condition: string, timeout = '90s') =>
     world.kubectl('wait', `--for=${condition}`, `mdep/${name}`, `--timeout=${timeout}`);
+  /** Exit code of the commands of docs/custom-resource.md, after each process that they start has ended. */
+  const documentedWait = async () => {
+    const blocks = allShellBlocks().filter(
+      ({ page, text }) => page === 'docs/custom-resource.md' && text.includes('wait -n'),
+    );
+    expect(blocks).toHaveLength(1);
+    const { kubectlPath, kubeconfigPath } = environment();
+    const program = `kubectl() { exec "${kubectlPath}" --kubeconfig "${kubeconfigPath}" -n ${world.namespace} "$@"; }`;
+    // The last command must not replace the shell.
+    const lines = (blocks[0]?.text ?? '').trimEnd().split('\n');
+    const commands = [...lines.slice(0, -1), `(${lines.at(-1)})`].join('\n');
+    const script = `set -eu\n${program}\n${commands} && code=0 || code=$?\nwait || true\nexit $code`;
+    const shell = spawn('bash', ['-c', script], { stdio: 'ignore' });
+    return new Promise<number | null>((done, failed) => shell.once('error', failed).once('exit', done));
+  };
   const healthNow = async (name: string) => {
     const object = await world.get('mdep', name);
     const [health] = await healthOf([object ?? {}], script);
@@ -112,12 +130,14 @@ describe('in a cluster', () => {
   test('kubectl wait, kstatus and Argo CD follow a deployment from creation to failure and to deletion', async () => {
     const shop = new App(client, world.namespace, 'shop');
     await shop.apply(appSpec(1, GOOD));
-    await wait('shop', 'condition=Ready');
+    expect(await documentedWait()).toBe(0);
+    await wait('shop', 'condition=Ready', '1s');
     await wait('shop', 'jsonpath={.status.deploymentStatus}=READY');
     expect(await healthNow('shop')).toEqual(['Current', 'Healthy']);
 
     await shop.apply(appSpec(2, BAD));
-    await wait('shop', 'condition=Stalled');
+    expect(await documentedWait()).toBe(1);
+    await wait('shop', 'condition=Stalled', '1s');
     expect(await healthNow('shop')).toEqual(['Failed', 'Degraded']);
     const back = await shop.rolledBack();
     expect([condition(back, 'Serving'), condition(back, 'Stalled')]).toEqual([

@@ -145,3 +145,9 @@ describe('an invalid document', () => {
     expect(lines.join()).not.toContain('canary');
   });
 });
+
+test('rejects tags of YAML with the line, and never quotes their values', () => {
+  expect(problemsOf(`${SHOP}secrets:\n  - {name: A, value: !vault canary}\n`)).toEqual([
+    'a.yaml: document 1: tags (!name) are not supported in line 6',
+  ]);
+});

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { DeploymentDocument, FileSecret } from '../../../../../src/cli/client/apply/documents.ts';
 import { problemLine } from '../../../../../src/cli/client/apply/documents.ts';
 import { secretValues } from '../../../../../src/cli/client/apply/values.ts';
+import { NotText } from '../../../../../src/cli/client/body-file.ts';
 
 const documentOf = (
   secrets: readonly FileSecret[] | null,
@@ -18,6 +19,7 @@ const FILES: Readonly<Record<string, string>> = { '/repo/deploy/keys/tls.key': '
 const sources = {
   variable: async (name: string) => ({ SHOP_TOKEN: 'canary-token', EMPTY: '' })[name],
   readFile: async (path: string) => {
+    if (path.endsWith('.der')) throw new NotText();
     const text = FILES[path];
     if (text === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' });
     return text;
@@ -46,11 +48,13 @@ test('reports variables that are not set and files that cannot be read, with the
   const document = documentOf([
     { name: 'A', valueFrom: { env: 'MISSING' } },
     { name: 'B', valueFrom: { file: 'missing.txt' } },
+    { name: 'C', valueFrom: { file: 'key.der' } },
   ]);
   const { problems } = await secretValues(document, sources);
   expect(problems.map(problemLine)).toEqual([
     '/repo/deploy/shop.yaml: document 1 (shop): secrets[0].value_from: the variable MISSING is not set',
     '/repo/deploy/shop.yaml: document 1 (shop): secrets[1].value_from: failed to read missing.txt (ENOENT)',
+    '/repo/deploy/shop.yaml: document 1 (shop): secrets[2].value_from: failed to read key.der: it is not UTF-8 text; encode binary data, for example with base64',
   ]);
 });
 

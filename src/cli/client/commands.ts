@@ -1,0 +1,143 @@
+import type { CommandRow } from '../command/row.ts';
+
+/** The commands for users of the API. A module is loaded when its command runs. */
+
+/** Modules with several commands. */
+const deployments = () => import('./deployments/commands.ts');
+const applying = () => import('./apply/commands.ts');
+const contexts = () => import('./contexts/commands.ts');
+
+export const CLIENT_COMMANDS: readonly CommandRow[] = [
+  {
+    group: 'Deployments',
+    name: 'deploy',
+    summary: 'deploy an image or a ref, and wait until it serves',
+    load: async () => (await deployments()).buildDeploy,
+  },
+  {
+    group: 'Deployments',
+    name: 'apply',
+    summary: 'create or change deployments so that they equal files',
+    load: async () => (await applying()).buildApply,
+  },
+  {
+    group: 'Deployments',
+    name: 'diff',
+    summary: 'show what berth apply would change, field by field',
+    load: async () => (await applying()).buildDiff,
+  },
+  {
+    group: 'Deployments',
+    name: 'deployments',
+    summary: 'list, create, change, watch and delete deployments',
+    load: async () => (await deployments()).buildDeployments,
+  },
+  {
+    group: 'Deployments',
+    name: 'revisions',
+    summary: 'list, explain, roll back and redeploy revisions',
+    load: async () => (await import('./revisions/commands.ts')).buildRevisions,
+  },
+  {
+    group: 'Deployments',
+    name: 'logs',
+    summary: 'print the output of the pods of a deployment',
+    load: async () => (await import('./logs/commands.ts')).buildLogs,
+  },
+  {
+    group: 'Deployments',
+    name: 'events',
+    summary: 'list or follow what happens to a deployment, or in the tenant',
+    load: async () => (await import('./events/commands.ts')).buildEvents,
+  },
+  {
+    group: 'Deployments',
+    name: 'scale',
+    summary: 'set the number of pods of a deployment',
+    load: async () => (await deployments()).buildScale,
+  },
+  {
+    group: 'Deployments',
+    name: 'open',
+    summary: 'open the URL of a deployment in the browser',
+    load: async () => (await deployments()).buildOpen,
+  },
+  {
+    group: 'Deployments',
+    name: 'restore',
+    summary: 'restore a deployment that is being deleted',
+    load: async () => (await deployments()).buildRestore,
+  },
+  {
+    group: 'Deployments',
+    name: 'secrets',
+    summary: 'list, set and unset secrets of a deployment',
+    load: async () => (await import('./secrets/commands.ts')).buildSecrets,
+  },
+  {
+    group: 'Deployments',
+    name: 'env',
+    summary: 'list, set and unset variables of a deployment that are not secret',
+    load: async () => (await import('./env/commands.ts')).buildEnv,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'listeners',
+    summary: 'list, create, change and delete listeners',
+    load: async () => (await import('./resources/listeners.ts')).buildListeners,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'integrations',
+    summary: 'list, create, change and delete integrations with code hosts',
+    load: async () => (await import('./resources/integrations.ts')).buildIntegrations,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'tags',
+    summary: 'list, create, rename and delete tags, and set the tags of deployments',
+    load: async () => (await import('./resources/tags.ts')).buildTags,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'tracing-projects',
+    summary: 'list and delete tracing projects',
+    load: async () => (await import('./resources/tracing-projects.ts')).buildTracingProjects,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'tenants',
+    summary: 'list, create, change and delete tenants',
+    load: async () => (await import('./resources/tenants.ts')).buildTenants,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'api-keys',
+    summary: 'list, create and revoke API keys',
+    load: async () => (await import('./resources/api-keys.ts')).buildApiKeys,
+  },
+  {
+    group: 'Resources of the API',
+    name: 'usage',
+    summary: 'show the usage and the quotas of the tenant',
+    load: async () => (await import('./resources/usage.ts')).buildUsage,
+  },
+  {
+    group: 'Contexts',
+    name: 'login',
+    summary: 'check and store the URL and the key of an API as a context',
+    load: async () => (await contexts()).buildLogin,
+  },
+  {
+    group: 'Contexts',
+    name: 'context',
+    summary: 'list, select and delete contexts',
+    load: async () => (await contexts()).buildContext,
+  },
+  {
+    group: 'Contexts',
+    name: 'whoami',
+    summary: 'show the API and the key that commands use',
+    load: async () => (await contexts()).buildWhoami,
+  },
+];
