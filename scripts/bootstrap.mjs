@@ -1,8 +1,9 @@
 /**
- * Runs a TypeScript file of this project: node scripts/bootstrap.mjs <script.ts> [arguments]
+ * Runs a TypeScript file of this project: node scripts/bootstrap.mjs [--meanwhile <helper.mjs>] <script.ts> [arguments]
  *
  * It needs only Node 18 or newer with npm. If the installed packages are missing or differ from package-lock.json, it installs
- * them. Then it runs the script with the packaged Node 24. It prints to standard error only.
+ * them. Then it runs the script with the packaged Node 24. It prints to standard error only. A helper starts together with the
+ * installation, and ends by itself.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,8 +16,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, 'node_modules', '.bin');
 const packagedNode = join(bin, 'node');
 
-const [script, ...args] = process.argv.slice(2);
-if (!script) fail('usage: node scripts/bootstrap.mjs <script.ts> [arguments]');
+const given = process.argv.slice(2);
+/** Runs with the same arguments while packages are installed. */
+const helper = given[0] === '--meanwhile' ? given.splice(0, 2)[1] : undefined;
+const [script, ...args] = given;
+if (!script) fail('usage: node scripts/bootstrap.mjs [--meanwhile <helper.mjs>] <script.ts> [arguments]');
 
 try {
   await ensurePackages();
@@ -65,6 +69,7 @@ function install() {
   // npm ci rejects a lock file without the packages of other platforms. A registry may not offer those.
   const command = lockCoversAllPlatforms() ? ['ci'] : ['install', '--no-save'];
   console.error(`Installing the packages of package-lock.json (npm ${command.join(' ')}) …`);
+  if (helper) spawn(process.execPath, [helper, ...args], { stdio: 'ignore' }).on('error', () => {});
   const { status, error } = npm([...command, '--no-audit', '--no-fund', '--loglevel=error']);
   if (status !== 0) {
     const why = error ? `npm could not be run: ${error.message}` : `npm ended with ${status}`;

@@ -5,11 +5,15 @@
  *   npm run demo [-- OPTIONS]     (--help lists them)
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { missingBinaries } from '../test/cluster/binaries.ts';
+import { about, coldBuildSeconds } from '../test/cluster/go/estimate.ts';
 import { startWatchdog } from '../test/cluster/processes.ts';
+import { chooseCluster, isGivenCluster, isOpen } from './demo/choose-cluster.ts';
 import { forgetDemo, rememberDemo } from './demo/env-file.ts';
+import { reachableContext } from './demo/kube-context.ts';
 import { nextSteps } from './demo/next-steps.ts';
 import { SAMPLES_OF_A_NODE } from './demo/real-node.ts';
 import { type Created, createSamples, readSamples, removeDeployments, type Sample } from './demo/samples.ts';
@@ -28,9 +32,15 @@ shows how they become READY, then runs until Ctrl-C and cleans up.
   --real-node            run containers on a kubelet with containerd and runc instead of simulated nodes
                          (Linux, root, apt; the first run builds its programs, which takes 10 to 20 minutes). Omits
                          samples that need a network file system or a storage driver
-  --kubeconfig FILE      use that cluster instead of a local one; it must grant administrator rights
+  --context NAME         use the cluster of that context of your kubeconfig; it must grant administrator rights
+  --kubeconfig FILE      use the cluster of that file, in which --context may select a context
+  --local                use a local cluster, even if the current context of your kubeconfig responds
   --timeout SECONDS      how long the samples may take (default 180)
   --help                 this text
+
+Without --context, --kubeconfig, --local and --real-node, the demo uses a local cluster. If its programs must be built first
+(minutes, once), and the current context of your kubeconfig responds, the demo prints both ways and ends (0; 1 with --exit).
+Programs on the PATH are used instead of a build if their version fits.
 
 PostgreSQL: the server of DATABASE_URL, or a temporary one. DATABASE_URL needs PostgreSQL 15 or newer and a user that may create
 databases. The demo creates a database for this run and drops it at the end. A superuser also creates a role that owns it.
@@ -43,6 +53,8 @@ export interface DemoOptions {
   hosting: 'cloud' | 'self_hosted';
   samples: 'all' | 'none';
   kubeconfig: string | undefined;
+  context: string | undefined;
+  local: boolean;
   realNode: boolean;
   timeoutMs: number;
 }
@@ -72,21 +84,28 @@ function parseOptions(args: readonly string[]): DemoOptions | null {
       hosting: { type: 'string', default: 'self_hosted' },
       samples: { type: 'string', default: 'all' },
       kubeconfig: { type: 'string' },
+      context: { type: 'string' },
+      local: { type: 'boolean', default: false },
       'real-node': { type: 'boolean', default: false },
       timeout: { type: 'string', default: '180' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return null;
-  if (values['real-node'] && (values.kubeconfig !== undefined || values.hosting === 'cloud')) {
-    throw new UsageError('--real-node cannot be combined with --kubeconfig or --hosting cloud');
+  const given = isGivenCluster({ kubeconfig: values.kubeconfig, context: values.context });
+  if (values['real-node'] && (given || values.hosting === 'cloud')) {
+    throw new UsageError('--real-node cannot be combined with --kubeconfig, --context or --hosting cloud');
   }
+  if (values.local && given)
+    throw new UsageError('--local cannot be combined with --kubeconfig or --context');
   return {
     exit: values.exit,
     port: wholeNumber('port', values.port, 65_535),
     hosting: oneOf('hosting', values.hosting, ['cloud', 'self_hosted']),
     samples: oneOf('samples', values.samples, ['all', 'none']),
     kubeconfig: values.kubeconfig,
+    context: values.context,
+    local: values.local,
     realNode: values['real-node'],
     timeoutMs: wholeNumber('timeout', values.timeout, 86_400) * 1000,
   };
@@ -127,9 +146,12 @@ async function showSamples(
   return 1;
 }
 
-const KEPT = `stopped. Berth is still installed in the cluster. To remove it:
-  kubectl delete --ignore-not-found -f manifests/cloud.yaml
-  kubectl delete namespace berth-demo --ignore-not-found`;
+function keptMessage({ context }: DemoOptions): string {
+  const kubectl = context === undefined ? 'kubectl' : `kubectl --context '${context}'`;
+  return `stopped. Berth is still installed in the cluster. To remove it:
+  ${kubectl} delete --ignore-not-found -f manifests/cloud.yaml
+  ${kubectl} delete namespace berth-demo --ignore-not-found`;
+}
 
 /** The samples of test/samples/, and if the demo can build images those of test/samples/repositories/. */
 async function samplesOf(stack: DemoStack, { hosting, realNode }: DemoOptions): Promise<Sample[]> {
@@ -143,7 +165,7 @@ async function run(options: DemoOptions, stateDir: string, releasers: Releasers)
   const envFile = await rememberDemo(stack);
   releasers.push(() => forgetDemo(envFile));
   // The demo's own cluster is deleted. In a given cluster, its deployments are deleted, because they would run without a hub.
-  if (options.kubeconfig !== undefined) releasers.push(() => removeDeployments(stack));
+  if (isGivenCluster(options)) releasers.push(() => removeDeployments(stack));
   const samples =
     options.samples === 'none' ? [] : await createSamples(stack, await samplesOf(stack, options));
   const code = await showSamples(stack, samples, options, stopped);
@@ -173,14 +195,34 @@ async function demo(options: DemoOptions): Promise<number> {
     for (const release of releasers.reverse()) {
       await Promise.resolve(release()).catch((error) => console.error(String(error)));
     }
-    console.log(options.kubeconfig === undefined ? 'stopped; everything is removed' : KEPT);
+    console.log(isGivenCluster(options) ? keptMessage(options) : 'stopped; everything is removed');
   }
+}
+
+/** Whether the demo may start. If the user has to choose a cluster first, prints how. */
+async function mayStart(options: DemoOptions): Promise<boolean> {
+  if (!isOpen(options)) return true;
+  const [context, missing] = await Promise.all([
+    reachableContext(process.env),
+    missingBinaries({ usePath: true }),
+  ]);
+  const processors = availableParallelism();
+  const buildTime = `${about(coldBuildSeconds(processors))} with ${processors} processors`;
+  const choice = chooseCluster({ context, missing, buildTime });
+  if (choice.kind === 'go on') {
+    if (choice.hint !== null) console.log(choice.hint);
+    return true;
+  }
+  console.log(choice.message);
+  return false;
 }
 
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options === null) console.log(HELP);
-  else process.exitCode = await demo(options);
+  else if (await mayStart(options)) process.exitCode = await demo(options);
+  // A script that waits for the samples must not continue without them.
+  else process.exitCode = options.exit ? 1 : 0;
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   if (error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) {

@@ -13,6 +13,8 @@ import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../test/installation/install.ts';
 import type { DemoOptions } from '../demo.ts';
 import { type DemoBuilds, openBuilds } from './builds.ts';
+import { isGivenCluster } from './choose-cluster.ts';
+import { writeContext } from './kube-context.ts';
 import { openRealNode, REAL_NODE_SETTINGS } from './real-node.ts';
 
 /** The running demo. */
@@ -62,20 +64,33 @@ async function assertPortFree(port: number): Promise<void> {
   });
 }
 
-/** Returns the cluster of `--kubeconfig`, or starts a local cluster. */
-async function openCluster(options: DemoOptions, releasers: Releasers): Promise<KubectlAccess> {
-  if (options.kubeconfig !== undefined) {
-    if (!existsSync(options.kubeconfig)) {
-      throw new Error(
-        `failed to read ${options.kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`,
-      );
-    }
-    const access = { kubectlPath: await resolveKubectl({ log: print }), kubeconfigPath: options.kubeconfig };
-    await step(`using the cluster of ${options.kubeconfig}`, () =>
-      kubectl(access, ['version', '--output=json']),
-    );
-    return access;
+/** Access to the cluster of `--kubeconfig` or `--context`. @throws Error if it cannot be used */
+async function openGivenCluster(
+  { kubeconfig, context }: DemoOptions,
+  stateDir: string,
+): Promise<KubectlAccess> {
+  if (kubeconfig !== undefined && !existsSync(kubeconfig)) {
+    throw new Error(`failed to read ${kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`);
   }
+  const kubectlPath = await resolveKubectl({ log: print });
+  let path = kubeconfig ?? '';
+  if (context !== undefined) {
+    path = join(stateDir, 'context.kubeconfig');
+    await writeContext(kubectlPath, context, kubeconfig, path);
+  }
+  const access = { kubectlPath, kubeconfigPath: path };
+  const name = context === undefined ? `of ${kubeconfig}` : `of the context ${context}`;
+  await step(`using the cluster ${name}`, () => kubectl(access, ['version', '--output=json']));
+  return access;
+}
+
+/** Returns the cluster that the options name, or starts a local cluster. */
+async function openCluster(
+  options: DemoOptions,
+  stateDir: string,
+  releasers: Releasers,
+): Promise<KubectlAccess> {
+  if (isGivenCluster(options)) return await openGivenCluster(options, stateDir);
   if (options.realNode) {
     const node = await step('starting Kubernetes with a real node (kubelet, containerd, runc)', () =>
       openRealNode(print),
@@ -85,7 +100,7 @@ async function openCluster(options: DemoOptions, releasers: Releasers): Promise<
   }
   const cluster = await step(
     'starting Kubernetes (etcd, API server, controller manager, scheduler, kwok)',
-    () => startCluster({ log: print }),
+    () => startCluster({ log: print, usePath: true }),
   );
   releasers.push(() => cluster.stop());
   return cluster;
@@ -116,16 +131,16 @@ async function prepareNamespace(access: KubectlAccess): Promise<void> {
 
 /** Starts the parts for builds. They need a local cluster, because the steps of builds are processes of this machine. */
 async function startBuilds(
-  { kubeconfig, port }: DemoOptions,
+  options: DemoOptions,
   stateDir: string,
   releasers: Releasers,
 ): Promise<DemoBuilds | null> {
-  if (kubeconfig !== undefined) {
-    print('no git_host samples: builds would run on this machine, not in the cluster of --kubeconfig');
+  if (isGivenCluster(options)) {
+    print('no git_host samples: builds would run on this machine, not in the cluster that you have named');
     return null;
   }
   const builds = await step('starting what builds need (git host, registry, BuildKit)', () =>
-    openBuilds(stateDir, port, print),
+    openBuilds(stateDir, options.port, print),
   );
   if (builds !== null) releasers.push(() => builds.stop());
   return builds;
@@ -139,7 +154,7 @@ export async function startStack(
 ): Promise<DemoStack> {
   await assertPortFree(options.port);
   const databaseUrl = await openDatabase(releasers);
-  const access = await openCluster(options, releasers);
+  const access = await openCluster(options, stateDir, releasers);
   const namespace = options.hosting === 'self_hosted' ? NAMESPACE : null;
   const kubeconfigs = await step(
     'installing the custom resource and the permissions of listener and operator',

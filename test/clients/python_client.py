@@ -18,10 +18,10 @@ from berth_client.api.events import list_deployment_events
 from berth_client.api.revisions import list_revisions, redeploy_revision
 from berth_client.models import (
     CreateDeploymentInput,
-    CreateDeploymentInputSource,
     Deployment,
+    DeploymentSource,
     DeploymentStatus,
-    EmptyInputType0,
+    EmptyInput,
     Error,
     ResourceSpecInput,
     Revision,
@@ -42,7 +42,6 @@ client = AuthenticatedClient(
     auth_header_name="X-Api-Key",
     raise_on_unexpected_status=True,
 )
-# A text, although the client declares a UUID: its HTTP library accepts only texts as values of headers.
 tenant = os.environ["BERTH_TENANT_ID"]
 
 
@@ -67,7 +66,7 @@ created = create_deployment.sync(
     client=client,
     body=CreateDeploymentInput(
         name="python",
-        source=CreateDeploymentInputSource.EXTERNAL_IMAGE,
+        source=DeploymentSource.EXTERNAL_IMAGE,
         source_config=SourceConfigInput(resource_spec=ResourceSpecInput(cpu=0.25, memory_mb=256)),
         source_revision_config=SourceRevisionConfigInput(image_uri="registry.example/shop/web:1.0.0"),
         secrets=[SecretInput(name="TOKEN", value="example")],
@@ -96,9 +95,10 @@ assert [found.id for found in page.resources] == [created.id], page
 assert page.resources[0].secrets[0].value == "**********", page
 revisions = list_revisions.sync(created.id, client=client)
 assert [revision.number for revision in revisions.resources] == [2, 1], revisions
-# The client cannot leave out a body that may be null.
-repeated = redeploy_revision.sync(created.id, first.active_revision_id, client=client, body=EmptyInputType0())
+repeated = redeploy_revision.sync(created.id, first.active_revision_id, client=client)
 assert isinstance(repeated, Revision) and repeated.number == 3, repeated
+again = redeploy_revision.sync(created.id, repeated.id, client=client, body=EmptyInput())
+assert isinstance(again, Revision) and again.number == 4, again
 events = list_deployment_events.sync(created.id, client=client)
 assert events.resources[-1].actor.kind == "api_key", events
 

@@ -2,13 +2,16 @@
  * Finds the programs of the local cluster, and builds missing ones.
  *
  * Each program is taken from the first of: the folder KUBEBUILDER_ASSETS (the convention of envtest), the cache folder
- * outside of the checkout, a build with Go from the pinned modules next to this file.
+ * outside of the checkout, the PATH (only for the demo, and if the version fits), a build with Go from the pinned modules
+ * next to this file.
  */
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildWithGo } from './build-with-go.ts';
+import { locate, pathFolders } from './executables.ts';
+import { buildWithGo, type GoBuild } from './go/build.ts';
+import { type ProgramOnPath, programsOnPath } from './path-programs.ts';
 
 export type BinaryName =
   | 'etcd'
@@ -47,6 +50,8 @@ export interface ResolveOptions {
   log?: (line: string) => void;
   /** Folders in which Go is searched, in addition to the PATH. */
   goFolders?: readonly string[];
+  /** Whether programs on the PATH are used if their version fits. Default: false, so that tests run the pinned versions. */
+  usePath?: boolean;
 }
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -80,24 +85,30 @@ export function kubernetesGroup<Name extends string>(names: readonly Name[]): Bi
 }
 
 function groups(): BinaryGroup<BinaryName>[] {
-  const tools = join(here, 'tools');
-  const toolsMod = readFileSync(join(tools, 'go.mod'), 'utf8');
-  const kwok = pinnedVersion(toolsMod, 'sigs.k8s.io/kwok');
+  const kubernetes = kubernetesGroup<BinaryName>([
+    'kube-apiserver',
+    'kube-controller-manager',
+    'kube-scheduler',
+    'kubectl',
+  ]);
+  const kwok = pinnedVersion(readFileSync(join(kubernetes.moduleDir, 'go.mod'), 'utf8'), 'sigs.k8s.io/kwok');
+  const etcdDir = join(here, 'etcd');
   return [
-    kubernetesGroup(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl']),
-    {
-      name: 'etcd',
-      version: pinnedVersion(toolsMod, 'go.etcd.io/etcd/server/v3'),
-      moduleDir: tools,
-      packages: { etcd: 'go.etcd.io/etcd/server/v3' },
-      ldflags: [],
-    },
+    kubernetes,
     {
       name: 'kwok',
       version: kwok,
-      moduleDir: tools,
+      // The module of Kubernetes, because most packages of kwok are those of Kubernetes.
+      moduleDir: kubernetes.moduleDir,
       packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
       ldflags: [`-X sigs.k8s.io/kwok/pkg/consts.Version=${kwok}`],
+    },
+    {
+      name: 'etcd',
+      version: pinnedVersion(readFileSync(join(etcdDir, 'go.mod'), 'utf8'), 'go.etcd.io/etcd/server/v3'),
+      moduleDir: etcdDir,
+      packages: { etcd: 'go.etcd.io/etcd/server/v3' },
+      ldflags: [],
     },
   ];
 }
@@ -123,21 +134,22 @@ export function cacheRoot(env: NodeJS.ProcessEnv): string {
  * @throws BinariesMissingError if a program is missing and Go is not installed
  */
 export async function resolveBinaries(options: ResolveOptions = {}): Promise<ClusterBinaries> {
-  const found: Partial<ClusterBinaries> = {};
-  for (const group of groups()) {
-    const names = Object.keys(group.packages) as BinaryName[];
-    Object.assign(found, await resolveGroup(group, names, installHint, options));
-  }
-  return found as ClusterBinaries;
+  return await resolveAll(everyProgram(), installHint, options);
+}
+
+/** The programs of the cluster that `resolveBinaries` would build. */
+export async function missingBinaries(options: ResolveOptions = {}): Promise<BinaryName[]> {
+  const wanted = everyProgram();
+  const found = await find(wanted, { ...options, log: () => {} });
+  return wanted.flatMap(({ names }) => names.filter((name) => !(name in found)));
 }
 
 /** Path of kubectl, for use with an existing cluster. A kubectl on the PATH is good enough. */
 export async function resolveKubectl(options: ResolveOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
-  const onPath = locateBinary('kubectl', pathFolders(env));
-  const [kubernetes] = groups();
-  if (onPath || !kubernetes) return onPath ?? 'kubectl';
-  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], installHint, options);
+  const onPath = locate('kubectl', pathFolders(env));
+  if (onPath) return onPath;
+  const { kubectl } = await resolveGroup(kubernetesGroup(['kubectl']), ['kubectl'], installHint, options);
   return kubectl;
 }
 
@@ -152,48 +164,85 @@ export async function resolveGroup<Name extends string>(
   advice: (missing: readonly Name[]) => string,
   options: ResolveOptions,
 ): Promise<Record<Name, string>> {
+  return await resolveAll([{ group, names }], advice, options);
+}
+
+/** Programs of a group. */
+interface Wanted<Name extends string> {
+  readonly group: BinaryGroup<Name>;
+  readonly names: readonly Name[];
+}
+
+function everyProgram(): Wanted<BinaryName>[] {
+  return groups().map((group) => ({ group, names: Object.keys(group.packages) as BinaryName[] }));
+}
+
+async function resolveAll<Name extends string>(
+  wanted: readonly Wanted<Name>[],
+  advice: (missing: readonly Name[]) => string,
+  options: ResolveOptions,
+): Promise<Record<Name, string>> {
   const env = options.env ?? process.env;
   const log = options.log ?? ((line: string) => console.error(line));
-  const cacheDir = join(cacheRoot(env), `${group.name}-${group.version}-${process.platform}-${process.arch}`);
-  const found = {} as Record<Name, string>;
-  const locate = (): Name[] =>
-    names.filter((name) => {
-      const path = locateBinary(name, [env['KUBEBUILDER_ASSETS'], cacheDir]);
-      if (path !== undefined) found[name] = path;
-      return path === undefined;
-    });
-  const missing = locate();
-  if (missing.length === 0) return found;
+  const found = await find(wanted, { ...options, log });
+  const absent = wanted
+    .map(({ group, names }) => ({ group, names: names.filter((name) => !(name in found)) }))
+    .filter(({ names }) => names.length > 0);
+  if (absent.length === 0) return found;
   const go = resolveGo(options);
-  if (!go) throw new BinariesMissingError(advice(missing));
-  await buildWithGo({ go, group, names: missing, cacheDir, env, log });
-  const still = locate();
-  if (still.length > 0) throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheDir}`);
-  return found;
+  if (!go) throw new BinariesMissingError(advice(absent.flatMap(({ names }) => names)));
+  await buildWithGo({ go, builds: buildsOf(absent, env), cacheRoot: cacheRoot(env), env, log });
+  const built = await find(absent, { env, log });
+  const still = absent.flatMap(({ names }) => names.filter((name) => !(name in built)));
+  if (still.length > 0)
+    throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheRoot(env)}`);
+  return { ...found, ...built };
+}
+
+/** The programs that exist. */
+async function find<Name extends string>(
+  wanted: readonly Wanted<Name>[],
+  options: ResolveOptions,
+): Promise<Record<Name, string>> {
+  const env = options.env ?? process.env;
+  const found = {} as Record<Name, string>;
+  const onPath: ProgramOnPath[] = [];
+  for (const { group, names } of wanted) {
+    for (const name of names) {
+      const path = locate(name, [env['KUBEBUILDER_ASSETS'], cacheDir(group, env)]);
+      if (path !== undefined) found[name] = path;
+      const other = path === undefined && options.usePath ? locate(name, pathFolders(env)) : undefined;
+      if (other !== undefined) onPath.push({ name, path: other, pinned: group.version });
+    }
+  }
+  const log = options.log ?? (() => {});
+  return { ...found, ...((await programsOnPath(onPath, env, log)) as Record<Name, string>) };
+}
+
+function cacheDir({ name, version }: BinaryGroup, env: NodeJS.ProcessEnv): string {
+  return join(cacheRoot(env), `${name}-${version}-${process.platform}-${process.arch}`);
+}
+
+/** One build for each module. */
+function buildsOf(wanted: readonly Wanted<string>[], env: NodeJS.ProcessEnv): GoBuild[] {
+  const modules = Map.groupBy(wanted, ({ group }) => group.moduleDir);
+  return [...modules].map(([moduleDir, parts]) => ({
+    moduleDir,
+    programs: parts.flatMap(({ group, names }) =>
+      names.map((name) => ({
+        name,
+        goPackage: group.packages[name] ?? name,
+        folder: cacheDir(group, env),
+      })),
+    ),
+    ldflags: parts.flatMap(({ group }) => group.ldflags),
+    tags: parts.flatMap(({ group }) => group.tags ?? []),
+  }));
 }
 
 /** Path of the go command; undefined: Go is not installed. */
 export function resolveGo({ env = process.env, goFolders }: ResolveOptions): string | undefined {
-  return locateBinary('go', [...pathFolders(env), ...(goFolders ?? ['/usr/local/go/bin'])]);
-}
-
-function pathFolders(env: NodeJS.ProcessEnv): string[] {
-  return (env['PATH'] ?? '').split(delimiter);
-}
-
-function locateBinary(name: string, folders: readonly (string | undefined)[]): string | undefined {
-  return folders
-    .map((folder) => (folder ? join(folder, name) : ''))
-    .find((path) => path !== '' && isExecutable(path));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return locate('go', [...pathFolders(env), ...(goFolders ?? ['/usr/local/go/bin'])]);
 }
 
 function installHint(missing: readonly string[]): string {

@@ -48,6 +48,8 @@ export interface ClusterOptions {
   gcPercent?: number;
   /** Whether the cluster continues to run when this process ends. Default: false. */
   detached?: boolean;
+  /** Whether programs on the PATH are used if their version fits. Default: false. */
+  usePath?: boolean;
   /** Receives progress messages. Default: standard error. */
   log?: (line: string) => void;
 }
@@ -82,7 +84,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** Starts a cluster, and waits until nodes are Ready. Takes seconds if the programs exist. */
 export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
   const log = options.log ?? ((line: string) => console.error(line));
-  const binaries = await resolveBinaries({ log });
+  const binaries = await resolveBinaries({ log, usePath: options.usePath ?? false });
   const temporary = options.stateDir === undefined;
   for (let attempt = 1; ; attempt++) {
     const stateDir = await makeStateDir(options.stateDir);

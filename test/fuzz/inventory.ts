@@ -85,7 +85,6 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.tenant_id': await tenant(client),
         'path.api_key_id': await apiKey(client),
         'path.tracing_project_id': project,
-        'path.id': held,
         'path.request_id': reader,
       },
       operations: {
@@ -104,9 +103,15 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'DELETE /v2/tracing-projects/{tracing_project_id}': {
           'path.tracing_project_id': await leftProject(client),
         },
-        'PUT /v2/listeners/{id}/lease': { 'path.id': await listener(client) },
-        'GET /v2/listeners/{id}/work': { 'query.epoch': 1 },
-        'GET /v2/listeners/{id}/log-requests': { 'query.epoch': 1 },
+        'PUT /v2/listeners/{listener_id}/lease': { 'path.listener_id': await listener(client) },
+        // A listener with a lease.
+        'GET /v2/listeners/{listener_id}/lease': { 'path.listener_id': held },
+        'GET /v2/listeners/{listener_id}/work': { 'path.listener_id': held, 'query.epoch': 1 },
+        'POST /v2/listeners/{listener_id}/reports': { 'path.listener_id': held },
+        'POST /v2/listeners/{listener_id}/inventory': { 'path.listener_id': held },
+        'GET /v2/listeners/{listener_id}/log-requests': { 'path.listener_id': held, 'query.epoch': 1 },
+        'POST /v2/listeners/{listener_id}/log-requests/{request_id}': { 'path.listener_id': held },
+        'POST /v2/listeners/{listener_id}/build-logs': { 'path.listener_id': held },
       },
     },
   };

@@ -4,7 +4,7 @@ import { renderConfigSchema } from '../render/render-config.ts';
 
 /** The lease of a listener at the hub. For rules of all listener messages, see work-protocol.ts. */
 
-/** `PUT /v2/listeners/{id}/lease`. */
+/** `PUT /v2/listeners/{listener_id}/lease`. */
 export const leaseRequestSchema = z.object({
   holder: z.string().min(1).max(253).describe('Identity of the calling process.'),
   version: z.string().max(64).describe("Berth's version."),
@@ -67,7 +67,7 @@ export const leaseResponseSchema = z.object({
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 
-/** `GET /v2/listeners/{id}/lease`: reads the lease without acquiring it, for `berth listener doctor`. */
+/** `GET /v2/listeners/{listener_id}/lease`: reads the lease without acquiring it, for `berth listener doctor`. */
 export const leaseStateSchema = z.object({
   hub_version: z.string().describe("The hub's version of Berth."),
   epoch: z.int().describe('Counter of lease holders. 0: there was no holder yet.'),

@@ -19,7 +19,7 @@ const MAX_LINE = 10_000;
 const MAX_COUNT = 1_000_000_000;
 
 /**
- * `POST /v2/listeners/{id}/build-logs`: lines of one attempt of a build. The hub compares `first_line` with the stored
+ * `POST /v2/listeners/{listener_id}/build-logs`: lines of one attempt of a build. The hub compares `first_line` with the stored
  * log. The hub skips lines that it has, and rejects a chunk after a gap. `next_line` of the response is the line that
  * the hub expects next. A chunk without lines queries `next_line`.
  */
@@ -61,7 +61,7 @@ export const MAX_LOG_REQUESTS = 20;
 export const LOG_SIGN_OF_LIFE_MS = 5000;
 
 /**
- * `GET /v2/listeners/{id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is
+ * `GET /v2/listeners/{listener_id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is
  * handed out once. This poll is separate from the poll for work, which pauses while a listener is busy.
  */
 export const logRequestsQuerySchema = z.object({
@@ -94,7 +94,7 @@ export const logRequestsResponseSchema = z.object({
 export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests'][number];
 
 /**
- * `POST /v2/listeners/{id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener
+ * `POST /v2/listeners/{listener_id}/log-requests/{request_id}`: lines for a reader. 404: the reader is gone, so the listener
  * stops. `full`: the hub did not accept the chunk, because the reader has not read earlier chunks yet. The listener
  * sends the same chunk again later.
  */

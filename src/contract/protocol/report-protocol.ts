@@ -25,7 +25,8 @@ const MAX_GONE = 1000;
 const { startTime, completionTime, ...buildFields } = buildStatusSchema.shape;
 const reportedBuildSchema = z.object({ ...buildFields, startedAt: startTime, finishedAt: completionTime });
 
-const revisionRef = z.object({ id: z.string().max(64), number: z.int() });
+/** A revision in a report. */
+export const revisionRefSchema = z.object({ id: z.string().max(64), number: z.int() });
 
 /** One action or observation of the listener. */
 export const reportSchema = z.discriminatedUnion('kind', [
@@ -84,18 +85,18 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .describe(
         'Hosts of all route objects in the cluster, including those that are being deleted, and the generation of the record that the operator used for this observation. Absent: the operator is of an earlier version.',
       ),
-    active_revision: revisionRef.nullable(),
-    rollout_revision: revisionRef.nullable(),
+    active_revision: revisionRefSchema.nullable(),
+    rollout_revision: revisionRefSchema.nullable(),
     build: reportedBuildSchema
       .nullable()
       .optional()
       .describe('The requested build. Absent or null: there is no build.'),
     images: z
-      .array(revisionRef.extend({ image: z.string().max(1024) }))
+      .array(revisionRefSchema.extend({ image: z.string().max(1024) }))
       .max(4)
       .optional()
       .describe('Resolved images of revisions, with digests.'),
-    failed_revision: revisionRef.extend(failure).nullable(),
+    failed_revision: revisionRefSchema.extend(failure).nullable(),
     in_place_failure: z
       .object(failure)
       .nullable()
@@ -156,7 +157,7 @@ export function asBefore(report: Report): Report {
 }
 
 /**
- * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
+ * `POST /v2/listeners/{listener_id}/reports`: compare-and-set on (epoch, seq). seq increases within an epoch. A seq that is not
  * above the highest accepted seq is acknowledged without effect. Gaps are valid, because reports contain states, not
  * changes. After a failed call, a listener sends its current state with the next seq. Reports of one deployment are
  * applied in order.
@@ -182,7 +183,7 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 export const MAX_INVENTORY = 20_000;
 
 /**
- * `POST /v2/listeners/{id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
+ * `POST /v2/listeners/{listener_id}/inventory`: the custom resources in the cluster. The hub marks deployments that differ as
  * due.
  */
 export const inventoryRequestSchema = z.object({

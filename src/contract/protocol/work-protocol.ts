@@ -134,7 +134,7 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_WORK_ITEMS = 100;
 
 /**
- * `GET /v2/listeners/{id}/work?epoch=&wait_seconds=25&limit=100`: long poll for due items, fair between tenants. An item
+ * `GET /v2/listeners/{listener_id}/work?epoch=&wait_seconds=25&limit=100`: long poll for due items, fair between tenants. An item
  * without a report (`applied`, `refused`, `purged`) is sent again after a timeout.
  */
 export const workQuerySchema = z.object({

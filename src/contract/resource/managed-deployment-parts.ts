@@ -19,15 +19,17 @@ export const imageString = z
   .regex(/^\S+$/)
   .describe('Image reference that every app pod of this revision runs.');
 
-const amounts = {
+/** Amounts of resources. */
+export const amountsSchema = z.strictObject({
   cpu: quantitySchema.optional().describe('Cores: 500m, 2.'),
   memory: quantitySchema.optional().describe('Amount of bytes, such as 512Mi or 2Gi.'),
-};
+});
 
-const resourcesSchema = z
+/** Requests and limits of a container. */
+export const resourcesSchema = z
   .strictObject({
-    requests: z.strictObject(amounts).optional().describe('Requests.'),
-    limits: z.strictObject(amounts).optional().describe('Limits.'),
+    requests: amountsSchema.optional().describe('Requests.'),
+    limits: amountsSchema.optional().describe('Limits.'),
   })
   .describe('Requests and limits of the main container, as Kubernetes quantities.');
 

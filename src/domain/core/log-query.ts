@@ -3,12 +3,14 @@ import { COMPONENTS } from '../resource-spec/components.ts';
 
 /** Sources of logs: the components of the app, and the data services that Berth runs. */
 export const LOGGED_COMPONENTS = [...COMPONENTS, 'database', 'cache'] as const;
-export type LoggedComponent = (typeof LOGGED_COMPONENTS)[number];
+export const loggedComponentSchema = z
+  .enum(LOGGED_COMPONENTS)
+  .describe('Source of logs: a component of the app, or a data service that Berth runs.');
+export type LoggedComponent = z.infer<typeof loggedComponentSchema>;
 
 /** A query for log lines of a deployment. */
 export const logQuerySchema = z.strictObject({
-  component: z
-    .enum(LOGGED_COMPONENTS)
+  component: loggedComponentSchema
     .optional()
     .describe('Return only logs of this component. Absent: all components.'),
   revision_id: z
@@ -35,7 +37,7 @@ export const logLineSchema = z.strictObject({
     .string()
     .max(40)
     .describe('Time of the line, RFC 3339, with nanoseconds if the cluster provides them.'),
-  component: z.enum(LOGGED_COMPONENTS).describe('Component that the pod belongs to.'),
+  component: loggedComponentSchema,
   pod: z.string().describe('Name of the pod.'),
   container: z
     .string()

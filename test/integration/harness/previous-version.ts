@@ -12,8 +12,11 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio }).trim();
 }
 
-/** Pinned, because a commit in the middle of a change may be inconsistent. Update it with the next migration. */
-const PINNED_COMMIT = 'b6b1ed5fc8c2fc712c91679ce3a28190b618bdd5';
+/**
+ * Pinned, because a commit in the middle of a change may be inconsistent. Update it with the next migration: to the last
+ * commit before the change of the migration began.
+ */
+const PINNED_COMMIT = '8c20edf3cec132b2145a16850e24d76bf57a53b9';
 
 /** Its commit, or why there is none to be had here: a shallow clone, no clone at all. Nothing is fetched. */
 export function previousVersion(): { commit: string } | { missing: string } {

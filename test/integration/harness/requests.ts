@@ -91,8 +91,8 @@ const REQUESTS: Readonly<Record<string, (ids: Ids) => { body?: unknown; query?: 
   'PUT /v2/deployments/:deployment_id/tag-values': (ids) => ({
     body: { tag_value_ids: [ids['tag_value_id']].filter((id) => id !== undefined) },
   }),
-  'GET /v2/listeners/:id/work': () => ({ query: '?epoch=1' }),
-  'GET /v2/listeners/:id/log-requests': () => ({ query: '?epoch=1' }),
+  'GET /v2/listeners/:listener_id/work': () => ({ query: '?epoch=1' }),
+  'GET /v2/listeners/:listener_id/log-requests': () => ({ query: '?epoch=1' }),
   'POST /v2/integrations': () => ({
     body: { name: uniqueName(), provider: 'gitlab', host_url: 'https://git.invalid', token: 'x' },
   }),

@@ -13,6 +13,7 @@ import {
   steps,
   World,
 } from '../../unit/cluster/operator/fixtures.ts';
+import { STATES_FOR_PERSON } from '../../unit/cluster/operator/status/states-for-person.ts';
 
 /** What a tool must conclude. */
 export interface Expected {
@@ -199,6 +200,7 @@ const STATES: readonly State[] = [
     },
     ...FAILED,
   },
+  ...STATES_FOR_PERSON.map(({ name, world }) => ({ name, world, ...FAILED })),
   {
     name: 'with an image that does not exist',
     world: async () => {

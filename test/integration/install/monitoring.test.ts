@@ -145,7 +145,9 @@ describe('the metrics of running roles', () => {
     expect(hub).not.toMatch(/^http_request_duration_seconds_count\{.*route="\/v2\/listeners\/:id\/work"/m);
     expect(measured(hub, 'berth_http_cluster_errors_total')).toBe(0);
     expect(measured(hub, 'berth_http_requests_in_flight{route="/v2/deployments"}')).toBe(0);
-    expect(measured(hub, 'berth_http_requests_in_flight{route="/v2/listeners/:id/work"}')).toBeLessThan(3);
+    expect(
+      measured(hub, 'berth_http_requests_in_flight{route="/v2/listeners/:listener_id/work"}'),
+    ).toBeLessThan(3);
     expect(measured(hub, 'berth_work_items_total{kind="apply"}')).toBeGreaterThan(0);
     expect(measured(hub, 'berth_reports_total{kind="observed"}')).toBeGreaterThan(0);
     expect(measured(hub, 'berth_database_connections{state="idle"}')).toBeGreaterThan(0);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   BinariesMissingError,
   cacheRoot,
+  missingBinaries,
   pinnedVersion,
   resolveBinaries,
   resolveKubectl,
@@ -23,9 +24,10 @@ function executable(path: string, content = '#!/bin/sh\n'): void {
   chmodSync(path, 0o755);
 }
 
-/** A go command that writes what it was asked to build. */
+/** A go command that writes what it was asked to build, and lists no packages. */
 const fakeGo = `#!/bin/sh
-echo build >> "$FAKE_GO_CALLS"
+echo "$1" >> "$FAKE_GO_CALLS"
+if [ "$1" = list ]; then exit 0; fi
 while [ $# -gt 0 ]; do
   case $1 in -o) out=$2; shift 2; break;; esac
   shift
@@ -99,8 +101,9 @@ describe('resolveBinaries', () => {
       resolveBinaries({ env, log: () => {} }),
     ]);
     expect(first).toEqual(second);
-    // kubernetes, etcd, kwok
-    expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(3);
+    // One of the module with Kubernetes and kwok, one of etcd.
+    const calls = readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n');
+    expect(calls.toSorted()).toEqual(['build', 'build', 'list', 'list']);
   });
 
   test('shows the output of Go when the build fails', async () => {
@@ -116,6 +119,61 @@ describe('resolveBinaries', () => {
     const resolving = resolveBinaries({ env, log: () => {}, goFolders: [] });
     await expect(resolving).rejects.toThrow(BinariesMissingError);
     await expect(resolving).rejects.toThrow(/install Go 1\.26.*KUBEBUILDER_ASSETS.*--kubeconfig/s);
+  });
+});
+
+describe('programs on the PATH', () => {
+  const prints = (text: string) => `#!/bin/sh\necho '${text}'\n`;
+  const pinned = pinnedVersion(
+    readFileSync('test/cluster/control-plane/go.mod', 'utf8'),
+    'k8s.io/kubernetes',
+  );
+  const onPath = () => ({
+    PATH: `${join(folder, 'path')}:/usr/bin:/bin`,
+    XDG_CACHE_HOME: join(folder, 'cache'),
+  });
+
+  beforeEach(() => {
+    for (const name of names.filter((each) => each.startsWith('kube-')))
+      executable(join(folder, 'path', name), prints(`Kubernetes ${pinned}`));
+    executable(join(folder, 'path', 'kubectl'), prints(`Client Version: ${pinned}`));
+    executable(join(folder, 'path', 'etcd'), prints('etcd Version: 3.6.4'));
+    executable(join(folder, 'path', 'kwok'), prints('kwok version v0.1.0 go1.26 (linux/amd64)'));
+  });
+
+  test('are used when their version fits, and ignored with the reason otherwise', async () => {
+    const lines: string[] = [];
+    const resolving = resolveBinaries({
+      env: onPath(),
+      log: (line) => lines.push(line),
+      goFolders: [],
+      usePath: true,
+    });
+    await expect(resolving).rejects.toThrow(/needs kwok, and there is no Go/);
+    expect(lines).toContain(`Using ${join(folder, 'path', 'etcd')} (3.6.4).`);
+    expect(lines.join('\n')).toMatch(
+      /Ignoring .*\/kwok: its version is 0\.1\.0, and 0\.\d+\.\d+ or newer is needed\./,
+    );
+    expect(await missingBinaries({ env: onPath(), usePath: true })).toEqual(['kwok']);
+  });
+
+  test('are used without Go and without a build when all of them fit', async () => {
+    executable(join(folder, 'path', 'kwok'), prints('kwok version v0.99.0'));
+    const found = await resolveBinaries({ env: onPath(), log: () => {}, goFolders: [], usePath: true });
+    expect(found['kube-apiserver']).toBe(join(folder, 'path', 'kube-apiserver'));
+    expect(Object.keys(found).toSorted()).toEqual(names);
+  });
+
+  test('are not used unless the caller allows it', async () => {
+    expect(await missingBinaries({ env: onPath() })).toHaveLength(names.length);
+  });
+
+  test('do not replace a program that the cache contains', async () => {
+    const env = { ...onPath(), KUBEBUILDER_ASSETS: join(folder, 'assets') };
+    executable(join(folder, 'assets', 'etcd'));
+    executable(join(folder, 'path', 'kwok'), prints('kwok version v0.99.0'));
+    const found = await resolveBinaries({ env, log: () => {}, usePath: true });
+    expect(found.etcd).toBe(join(folder, 'assets', 'etcd'));
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 let project: string;
 beforeEach(() => {
@@ -132,6 +132,20 @@ describe('packages', () => {
     const [first, second] = await Promise.all([run('hello.ts'), run('hello.ts')]);
     expect([first.code, second.code]).toEqual([0, 0]);
     expect(calls()).toEqual(['ci', '']);
+  });
+
+  test('are installed while a helper runs with the same arguments', async () => {
+    const helper = join(project, 'helper.mjs');
+    const output = join(project, 'helped');
+    const append = `import { appendFileSync } from 'node:fs';
+appendFileSync(${JSON.stringify(output)}, process.argv.slice(2).join('+') + '\\n');`;
+    writeFileSync(helper, append);
+    const { stdout } = await run('--meanwhile', helper, 'hello.ts', 'a', '--b');
+    expect(stdout).toBe('hello a+--b\n');
+    await vi.waitFor(() => expect(readFileSync(output, 'utf8')).toBe('a+--b\n'), 10_000);
+    // Nothing to install, so no helper.
+    await run('--meanwhile', helper, 'hello.ts', 'again');
+    expect(readFileSync(output, 'utf8')).toBe('a+--b\n');
   });
 
   test('that cannot be installed cause an error with the next step', async () => {

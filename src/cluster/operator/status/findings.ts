@@ -1,4 +1,5 @@
 import { type ConditionType, reasonOr } from '../../../domain/conditions/conditions.ts';
+import { waitsForPerson } from '../../../domain/conditions/unattended-reasons.ts';
 import { failedBefore } from '../rollout/target.ts';
 import { type Finding, pausedFinding, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
@@ -42,9 +43,12 @@ interface Progress {
   readonly Stalled?: Finding;
 }
 
-type StalledCheck = (facts: Facts) => Finding | null | undefined | false;
+type StalledCheck = (facts: Facts, ready: Finding) => Finding | null | undefined | false;
 
-/** Why nothing improves until a person changes the spec or the cluster, in order. The first reason that applies is reported. */
+/**
+ * Why nothing improves until a person changes the spec or the cluster, in order. The first reason that applies is
+ * reported. Berth retries rejected calls and observes the cluster also while one applies.
+ */
 const STALLED_CHECKS: readonly StalledCheck[] = [
   function rolloutFailed({ decision: { verdict, target } }) {
     return verdict.kind === 'failed' && yes(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
@@ -63,6 +67,9 @@ const STALLED_CHECKS: readonly StalledCheck[] = [
     const trouble = buildTrouble(observed);
     return trouble && yes(trouble.reason, trouble.message);
   },
+  function notReadyUntilPersonActs(_facts, { reason, message }) {
+    return waitsForPerson(reason) && yes(reason, message);
+  },
 ];
 
 /**
@@ -74,7 +81,7 @@ function progressFindings(facts: Facts, ready: Finding): Progress {
   const isLeaving = facts.observed.resource.spec.deletion !== undefined;
   if (!isLeaving) {
     for (const check of STALLED_CHECKS) {
-      const stalled = check(facts);
+      const stalled = check(facts, ready);
       if (stalled) return { Stalled: stalled };
     }
   }

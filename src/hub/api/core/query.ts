@@ -100,11 +100,15 @@ export function pageSchema<Item extends z.ZodType>(
     .meta({ id, description });
 }
 
-/** The schema of the body of routes that need none. */
+/**
+ * The schema of the body of routes that need none. null is accepted but not documented, because generators invent a name
+ * for each member of a union.
+ */
 export const emptyBody = z
-  .strictObject({})
-  .nullable()
-  .meta({ id: 'Empty', description: 'An empty object, or null.' })
+  .preprocess(
+    (body) => body ?? undefined,
+    z.strictObject({}).meta({ id: 'Empty', description: 'An empty object.' }).optional(),
+  )
   .optional();
 
 /** The offset of the next page. */

@@ -3,7 +3,6 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { createBodySchema, patchBodySchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { deploymentTypeSchema } from '../../../domain/deployment/source.ts';
-import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { findDeployment, listDeployments } from '../../store/deployments/deployments.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -26,6 +25,7 @@ import { maskQuery, presenting, writeQuery } from './deployment-response.ts';
 import {
   deploymentListSchema,
   deploymentSchema,
+  deploymentStatusSchema,
   dryRunSchema,
   updatedDeploymentSchema,
 } from './deployment-schema.ts';
@@ -37,7 +37,7 @@ const listQuery = z.strictObject({
   ...pageQuery,
   name: filterText.optional().describe('Exact name.'),
   name_contains: filterText.optional().describe('Part of the name, case-sensitive.'),
-  status: z.enum(DEPLOYMENT_STATUSES).optional().describe('Status.'),
+  status: deploymentStatusSchema.optional().describe('Status.'),
   remote_reconciled: booleanQuery
     .optional()
     .describe('Whether the current generation was observed in the cluster.'),
@@ -47,7 +47,7 @@ const listQuery = z.strictObject({
       'Ids of tag values, separated by commas. Values of the same key are combined with OR, different keys with AND.',
     ),
   image_version: filterText.optional().describe("Tag of the latest revision's image."),
-  deployment_type: deploymentTypeSchema.optional(),
+  deployment_type: deploymentTypeSchema.optional().describe('Sizing class.'),
   deployment_ids: csvOfIds.optional().describe('Ids of deployments, separated by commas.'),
   ...maskQuery,
 });

@@ -73,6 +73,12 @@ const shownSecretSchema = z
   })
   .meta({ id: 'Secret', description: 'A secret.' });
 
+export const deploymentStatusSchema = z.enum(DEPLOYMENT_STATUSES).meta({
+  id: 'DeploymentStatus',
+  description:
+    'AWAITING_DATABASE: the database or the cache is not ready. READY: revisions can run. UNUSED: no pods should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
+});
+
 const ID = 'Id, a UUID.';
 
 export const deploymentSchema = z
@@ -88,11 +94,7 @@ export const deploymentSchema = z
     updated_at: timeSchema.describe(
       'Time of the last change of the desired state or of the active revision.',
     ),
-    status: z
-      .enum(DEPLOYMENT_STATUSES)
-      .describe(
-        'AWAITING_DATABASE: the database or the cache is not ready. READY: revisions can run. UNUSED: no pods should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
-      ),
+    status: deploymentStatusSchema,
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),

@@ -41,7 +41,7 @@ const parameters = {
     .max(60)
     .optional()
     .describe(
-      'Where to continue: the `cursor` of the previous response. With `follow`: the `cursor` of the last line that the client has processed.',
+      'Where to continue, with the same filters: the `cursor` of the previous response. With `follow`: the `cursor` of the last line that the client has processed.',
     ),
   follow: booleanQuery
     .default(false)

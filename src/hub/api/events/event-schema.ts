@@ -54,7 +54,8 @@ export const eventListSchema = z
   .meta({ id: 'EventPage', description: 'A page of events.' });
 
 const cursorSchema = z.string().meta({
-  description: 'To continue after this line, pass this value in the next request with `follow`.',
+  description:
+    'To continue after this line, pass this value in the next request with `follow` and the same filters.',
   examples: [streamCursor({ position: 1042, id: EXAMPLE_ID })],
 });
 
@@ -70,7 +71,7 @@ export const eventLineSchema = z
         cursor: cursorSchema
           .optional()
           .describe(
-            'To continue after the last line, pass this value in the next request with `follow`. Absent when an error ended the stream: then use the `cursor` of the last event.',
+            'To continue after the last line, pass this value in the next request with `follow` and the same filters. Absent when the stream is complete, and when an error ended the stream: then use the `cursor` of the last event.',
           ),
       })
       .meta({ id: 'EventStreamEnd', description: 'The end of a stream.' }),

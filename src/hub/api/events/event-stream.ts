@@ -77,6 +77,13 @@ export interface EventFollower {
 const lineOf = (event: EventRecord) => ({ ...presentEvent(event), cursor: streamCursor(event) });
 
 /**
+ * The last line. A complete stream has no cursor, because its place is after events at or after `until`, and a stream of
+ * the next range would miss them.
+ */
+const endLine = (end: StreamEnd, place: EventPlace) =>
+  end.reason === 'complete' ? end : { ...end, cursor: streamCursor(place) };
+
+/**
  * Yields batches of lines. The next batch is read when the client has taken the previous one, so a slow client delays
  * only its own stream. An empty batch is a keepalive.
  */
@@ -98,7 +105,7 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     const elapsedMs = performance.now() - startedAt;
     const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
     if (end !== null) {
-      yield [{ ...end, cursor: streamCursor(place) }];
+      yield [endLine(end, place)];
       return;
     }
     // While the client took the lines, positions up to the horizon can have been assigned to other events.

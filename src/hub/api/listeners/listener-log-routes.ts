@@ -39,7 +39,7 @@ export interface ProtocolRoutes {
 /** Time after which a waiting listener queries again, because notifications can be lost. */
 const REQUERY_MS = 5000;
 
-const params = z.object({ id: z.uuid() });
+const params = z.object({ listener_id: z.uuid() });
 
 interface Waiting {
   readonly scope: Scope;
@@ -92,7 +92,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
   const hints = deps.logHints ?? createWorkHints();
 
   routes.get(
-    '/v2/listeners/:id/log-requests',
+    '/v2/listeners/:listener_id/log-requests',
     {
       config: { ...config, waits: true },
       schema: {
@@ -104,7 +104,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       },
     },
     async (request, reply) => {
-      const { id: listenerId } = request.params;
+      const { listener_id: listenerId } = request.params;
       const scope = await scopeOf(request, listenerId);
       const { epoch, wait_seconds: seconds } = request.query;
       const knows = request.query.knows.split(',');
@@ -115,7 +115,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
   );
 
   routes.post(
-    '/v2/listeners/:id/log-requests/:request_id',
+    '/v2/listeners/:listener_id/log-requests/:request_id',
     {
       config,
       schema: {
@@ -127,7 +127,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       },
     },
     async (request) => {
-      const { id, request_id: requestId } = request.params;
+      const { listener_id: id, request_id: requestId } = request.params;
       const { epoch, seq, lines, end, end_reason: reason } = request.body;
       const scope = await scopeOf(request, id);
       const cleaned = lines.map((line) => ({ ...line, text: clean(line.text) }));
@@ -152,7 +152,7 @@ export function addLogRoutes(options: ProtocolRoutes): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
   routes.post(
-    '/v2/listeners/:id/build-logs',
+    '/v2/listeners/:listener_id/build-logs',
     {
       config,
       schema: {
@@ -164,7 +164,7 @@ export function addLogRoutes(options: ProtocolRoutes): void {
       },
     },
     async (request) => {
-      const { id } = request.params;
+      const { listener_id: id } = request.params;
       const {
         epoch,
         revision_id: revisionId,

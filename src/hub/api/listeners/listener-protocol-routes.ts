@@ -52,7 +52,7 @@ type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
  */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
-const params = z.object({ id: z.uuid() });
+const params = z.object({ listener_id: z.uuid() });
 const refusals = errorAnswers(404, 409, 413, 415);
 
 /**
@@ -127,7 +127,7 @@ function addRoutes(
   addLogRoutes({ app, deps, config, scopeOf, closing });
 
   routes.put(
-    '/v2/listeners/:id/lease',
+    '/v2/listeners/:listener_id/lease',
     {
       config,
       schema: {
@@ -139,7 +139,7 @@ function addRoutes(
       },
     },
     async (request) => {
-      const scope = await scopeOf(request, request.params.id);
+      const scope = await scopeOf(request, request.params.listener_id);
       const { body } = request;
       const claim = {
         holder: body.holder,
@@ -156,7 +156,7 @@ function addRoutes(
         namespaces: body.namespaces ?? null,
       };
       const lease = await scope.transaction((transaction) =>
-        takeLease(transaction, request.params.id, claim, times),
+        takeLease(transaction, request.params.listener_id, claim, times),
       );
       if (lease === null) throw notFound('listener');
       return { epoch: lease.epoch, ttl_seconds: times.heldSeconds };
@@ -164,7 +164,7 @@ function addRoutes(
   );
 
   routes.get(
-    '/v2/listeners/:id/lease',
+    '/v2/listeners/:listener_id/lease',
     {
       config,
       schema: {
@@ -177,7 +177,7 @@ function addRoutes(
       },
     },
     async (request) => {
-      const { id } = request.params;
+      const { listener_id: id } = request.params;
       const scope = await scopeOf(request, id);
       const lease = await scope.read((reader) => readLease(reader, id, times));
       if (lease === null) throw notFound('listener');
@@ -195,7 +195,7 @@ function addRoutes(
   );
 
   routes.get(
-    '/v2/listeners/:id/work',
+    '/v2/listeners/:listener_id/work',
     {
       config: { ...config, waits: true },
       schema: {
@@ -207,7 +207,7 @@ function addRoutes(
       },
     },
     async (request, reply) => {
-      const listenerId = request.params.id;
+      const listenerId = request.params.listener_id;
       const scope = await scopeOf(request, listenerId);
       const { epoch, limit, lost, wait_seconds: wait } = request.query;
       const signal = disconnectSignal(reply, closing);
@@ -218,7 +218,7 @@ function addRoutes(
   );
 
   routes.post(
-    '/v2/listeners/:id/reports',
+    '/v2/listeners/:listener_id/reports',
     {
       config,
       bodyLimit: BODY_LIMIT,
@@ -231,12 +231,13 @@ function addRoutes(
       },
     },
     async (request) => {
-      const scope = await scopeOf(request, request.params.id);
+      const scope = await scopeOf(request, request.params.listener_id);
       const { epoch, seq } = request.body;
       const reports = request.body.reports.map(toClusterReport);
       const context = { now: new Date(), box: deps.secretBox };
       const result = await scope.transaction(
-        (transaction) => takeReports(transaction, request.params.id, { epoch, seq, reports }, context),
+        (transaction) =>
+          takeReports(transaction, request.params.listener_id, { epoch, seq, reports }, context),
         { byIndex: true },
       );
       if (result === null) throw notFound('listener');
@@ -247,7 +248,7 @@ function addRoutes(
   );
 
   routes.post(
-    '/v2/listeners/:id/inventory',
+    '/v2/listeners/:listener_id/inventory',
     {
       config,
       bodyLimit: BODY_LIMIT,
@@ -260,7 +261,7 @@ function addRoutes(
       },
     },
     async (request) => {
-      const listenerId = request.params.id;
+      const listenerId = request.params.listener_id;
       const scope = await scopeOf(request, listenerId);
       const { epoch, complete, items, namespaces = null } = request.body;
       const result = await scope.transaction(async (transaction) => {

@@ -2,7 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
-import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../../domain/core/log-query.ts';
+import {
+  loggedComponentSchema,
+  logLineSchema,
+  type WorkloadLogLine,
+} from '../../../domain/core/log-query.ts';
 import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
@@ -29,8 +33,7 @@ const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
 
 const options = z.strictObject({
-  component: z
-    .enum(LOGGED_COMPONENTS)
+  component: loggedComponentSchema
     .optional()
     .describe('Return only logs of this component. Default: all components.'),
   revision_id: uuidSchema

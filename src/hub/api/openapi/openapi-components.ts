@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import {
   leaseRequestSchema,
@@ -17,6 +18,7 @@ import {
   reportSchema,
   reportsRequestSchema,
   reportsResponseSchema,
+  revisionRefSchema,
 } from '../../../contract/protocol/report-protocol.ts';
 import {
   applyWorkSchema,
@@ -26,10 +28,15 @@ import {
 } from '../../../contract/protocol/work-protocol.ts';
 import { renderConfigSchema } from '../../../contract/render/render-config.ts';
 import { managedDeploymentSpecSchema } from '../../../contract/resource/managed-deployment.ts';
+import {
+  amountsSchema,
+  componentSchema,
+  resourcesSchema,
+} from '../../../contract/resource/managed-deployment-parts.ts';
 import { buildLogLineSchema } from '../../../domain/builds/build-log.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
-import { logLineSchema } from '../../../domain/core/log-query.ts';
+import { loggedComponentSchema, logLineSchema } from '../../../domain/core/log-query.ts';
 import { applyBodySchema } from '../../../domain/deployment/apply.ts';
 import {
   createBodySchema,
@@ -40,6 +47,7 @@ import {
   sourceConfigBodySchema,
 } from '../../../domain/deployment/deployment-bodies.ts';
 import { changeSecretsBodySchema } from '../../../domain/deployment/secret-changes.ts';
+import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
 import { containerSchema } from '../../../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
@@ -58,7 +66,7 @@ const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchem
  * Names of schemas in the document. A schema of the API has its name where it is declared: `.meta({ id })`. The schemas of
  * domain/ and contract/ get theirs here.
  *
- * A schema `X` of requests becomes `XInput`. If a schema of responses has the name X as well, the one of requests has the id
+ * A schema `X` of requests becomes `XInput`, except for an enumeration. If a schema of responses has the name X as well, the one of requests has the id
  * `XBody`, which also becomes `XInput`.
  */
 const NAMES: Readonly<Record<string, z.ZodType>> = {
@@ -75,10 +83,13 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   VariableBody: variableSchema,
   ResourceSpecBody: resourceSpecSchema,
   EffectiveResourceSpec: effectiveResourceSpecSchema,
+  DeploymentSource: sourceSchema,
+  DeploymentType: deploymentTypeSchema,
   Container: containerSchema,
   Volume: volumeSchema,
   VolumeMount: volumeMountSchema,
   Condition: conditionSchema,
+  Component: loggedComponentSchema,
   LogLine: logLineSchema,
   BuildLogLine: buildLogLineSchema,
   TenantQuotas: tenantQuotasSchema,
@@ -93,11 +104,15 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   ApplyWork: applyWorkSchema,
   PurgeWork: purgeWorkSchema,
   ManagedDeploymentSpec: managedDeploymentSpecSchema,
+  ComponentSpec: componentSchema,
+  Resources: resourcesSchema,
+  ResourceAmounts: amountsSchema,
   ReportListenerStatus: reportsRequestSchema,
   ListenerReport: reportSchema,
   AppliedReport: appliedReport,
   RefusedReport: refusedReport,
   ObservedReport: observedReport,
+  RevisionRef: revisionRefSchema,
   PurgedReport: purgedReport,
   FailureSourceBody: failureSourceSchema,
   ReportAcknowledgement: reportsResponseSchema,
@@ -147,22 +162,30 @@ export function withoutUnused(document: OpenApiDocument): OpenApiDocument {
   return used.length === Object.keys(schemas).length ? pruned : withoutUnused(pruned);
 }
 
-const publishedName = (name: string) => name.replace(/BodyInput$/, 'Input');
-
-/** `SourceConfigBodyInput` → `SourceConfigInput`. The components must be used. @throws Error for a name that is taken */
+/**
+ * `SourceConfigBodyInput` → `SourceConfigInput`. An enumeration has one form, so `DeploymentSourceInput` and
+ * `DeploymentSource` become one component. The components must be used.
+ * @throws Error for a name that is taken
+ */
 export function withInputNames(document: OpenApiDocument): OpenApiDocument {
-  const names = Object.keys(document.components.schemas);
-  const taken = names.find((name) => publishedName(name) !== name && names.includes(publishedName(name)));
+  const { schemas } = document.components;
+  const publishedName = (name: string) =>
+    schemas[name]?.enum === undefined ? name.replace(/BodyInput$/, 'Input') : name.replace(/Input$/, '');
+  const isTaken = (name: string, other: string) =>
+    name !== other && other in schemas && !isDeepStrictEqual(schemas[name], schemas[other]);
+  const taken = Object.keys(schemas).find((name) => isTaken(name, publishedName(name)));
   if (taken !== undefined)
     throw new Error(`failed to name ${taken}: another schema is called ${publishedName(taken)}`);
   const renamed = JSON.parse(JSON.stringify(document), (key, value) =>
-    key === '$ref' && String(value).startsWith(SCHEMA_REFERENCE) ? publishedName(value) : value,
+    key === '$ref' && String(value).startsWith(SCHEMA_REFERENCE)
+      ? `${SCHEMA_REFERENCE}${publishedName(value.slice(SCHEMA_REFERENCE.length))}`
+      : value,
   ) as OpenApiDocument;
-  const schemas = Object.entries(renamed.components.schemas).map(([name, schema]) => [
+  const named = Object.entries(renamed.components.schemas).map(([name, schema]) => [
     publishedName(name),
     schema,
   ]);
-  return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(schemas) } };
+  return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(named) } };
 }
 
 /** Sorts the schemas by name: their registry has the order in which a program loads the modules. */

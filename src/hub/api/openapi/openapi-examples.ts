@@ -91,7 +91,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   'PATCH /v2/tag-keys/{tag_key_id}/values/{tag_value_id}': { value: 'billing' },
   'PATCH /v2/tenants/{tenant_id}': { name: 'shop-eu' },
   'POST /v2/api-keys': { name: 'delivery', scopes: ['deployments:read', 'deployments:write'] },
-  'PUT /v2/listeners/{id}/lease': {
+  'PUT /v2/listeners/{listener_id}/lease': {
     holder: 'berth-listener-6f5c9d7b8-x2k4p',
     version: '0.1.0',
     cluster_version: 'v1.36.0',
@@ -196,22 +196,21 @@ function parameter(given: Parameter, making: Making): Parameter {
   return given.required === true ? { ...given, example: sample(given.schema, given.name, making) } : given;
 }
 
-const isNull = ({ type }: JsonSchema) => type === 'null';
+/** Whether the only value is an object without members. */
+const isEmpty = ({ type, properties = {}, additionalProperties }: JsonSchema) =>
+  type === 'object' && Object.keys(properties).length === 0 && additionalProperties === false;
 
 /** The schema, or the component that it refers to. */
 const resolved = (schema: JsonSchema | undefined, { schemas }: Making) =>
   schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(SCHEMA_REFERENCE.length)];
 
-/** A body that can be null is optional. Its example is not null. */
+/** A body that contains nothing is optional. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
-  const schema = content[JSON_TYPE]?.schema;
-  const options = resolved(schema, making)?.anyOf ?? [];
-  const there = options.find((option) => !isNull(option));
-  if (there === undefined || !options.some(isNull)) return { ...body, content: media(content, making) };
-  const example = sample(there, '', making);
-  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
+  const schema = resolved(content[JSON_TYPE]?.schema, making);
+  const isOptional = schema !== undefined && isEmpty(schema);
+  return { ...body, ...(isOptional ? { required: false } : {}), content: media(content, making) };
 }
 
 /** The document of a hosting mode with examples of all request bodies, required parameters and responses. */

@@ -14,11 +14,12 @@ import { operationIdOf } from './operation-ids.ts';
 const TENANT_HEADER = {
   type: 'object',
   properties: {
+    // Without the format uuid: clients with a type for UUIDs cannot send a value of this type in a header.
     'X-Tenant-Id': {
       type: 'string',
-      format: 'uuid',
       description:
         'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
+      examples: ['0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
     },
   },
 };
@@ -47,11 +48,36 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'Probes of the process.',
 };
 
+/**
+ * A query whose parameters have their references in `allOf`. The plugin drops the description beside a reference;
+ * `withPlainReferences` removes `allOf` again.
+ */
+function withWrappedReferences(query: JsonSchema): JsonSchema {
+  const wrapped = Object.entries(query.properties ?? {}).map(([name, { $ref, ...rest }]) => [
+    name,
+    $ref === undefined ? rest : { ...rest, allOf: [{ $ref }] },
+  ]);
+  return { ...query, properties: Object.fromEntries(wrapped) };
+}
+
+function withPlainReferences(document: OpenApiDocument): OpenApiDocument {
+  for (const { operation } of operationsOf(document)) {
+    for (const parameter of operation.parameters ?? []) {
+      const [only, ...others] = parameter.schema?.allOf ?? [];
+      if (only !== undefined && others.length === 0) parameter.schema = only;
+    }
+  }
+  return document;
+}
+
 /** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
   const { access, answerHeaders = [] } = route.config ?? {};
   const schema = {
     ...declared,
+    ...(declared.querystring === undefined
+      ? {}
+      : { querystring: withWrappedReferences(declared.querystring as JsonSchema) }),
     operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
   } as FastifySchema;
@@ -106,8 +132,8 @@ type Document = ReturnType<typeof jsonSchemaTransformObject>;
 /** Text that applies to all routes. */
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
-  const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags, withAnswers];
-  const all = [...steps, withLiberties, examples, withSortedSchemas];
+  const steps = [withoutUnused, withInputNames, withoutHelpers, withHeaderNames, withTags];
+  const all = [...steps, withPlainReferences, withAnswers, withLiberties, examples, withSortedSchemas];
   return all.reduce((made, step) => step(made), document as OpenApiDocument) as Document;
 }
 
@@ -126,7 +152,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: publicUrl ?? '/', description: 'About this API.' }],
+      servers: [{ url: publicUrl ?? '/', description: 'Address of this API.' }],
       components: {
         securitySchemes: {
           apiKey: {

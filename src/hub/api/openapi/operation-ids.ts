@@ -75,14 +75,14 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/registry/token': 'getRegistryToken',
   'POST /v2/registry/token': 'requestRegistryToken',
 
-  'PUT /v2/listeners/{id}/lease': 'acquireListenerLease',
-  'GET /v2/listeners/{id}/lease': 'getListenerLease',
-  'GET /v2/listeners/{id}/work': 'listListenerWork',
-  'POST /v2/listeners/{id}/reports': 'reportListenerStatus',
-  'POST /v2/listeners/{id}/inventory': 'syncListenerInventory',
-  'GET /v2/listeners/{id}/log-requests': 'listLogRequests',
-  'POST /v2/listeners/{id}/log-requests/{request_id}': 'sendLogLines',
-  'POST /v2/listeners/{id}/build-logs': 'sendBuildLogLines',
+  'PUT /v2/listeners/{listener_id}/lease': 'acquireListenerLease',
+  'GET /v2/listeners/{listener_id}/lease': 'getListenerLease',
+  'GET /v2/listeners/{listener_id}/work': 'listListenerWork',
+  'POST /v2/listeners/{listener_id}/reports': 'reportListenerStatus',
+  'POST /v2/listeners/{listener_id}/inventory': 'syncListenerInventory',
+  'GET /v2/listeners/{listener_id}/log-requests': 'listLogRequests',
+  'POST /v2/listeners/{listener_id}/log-requests/{request_id}': 'sendLogLines',
+  'POST /v2/listeners/{listener_id}/build-logs': 'sendBuildLogLines',
 };
 
 /**

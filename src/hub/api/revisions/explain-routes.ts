@@ -6,7 +6,7 @@ import { type Explanation, explain, SERVES } from '../../../domain/conditions/ex
 import type { ExplainFacts, WorkBlocked } from '../../../domain/conditions/explain-facts.ts';
 import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
-import { isTerminalStatus, REVISION_STATUSES } from '../../../domain/revision/states.ts';
+import { isTerminalStatus } from '../../../domain/revision/states.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import { readExplainFacts, readLastEffects } from '../../store/deployments/explain-facts.ts';
 import { loadWork } from '../../store/listeners/listener-work-rows.ts';
@@ -18,6 +18,7 @@ import { timeSchema } from '../deployments/deployment-schema.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { itemRendering, toWorkItem, whyNotRendered } from '../listeners/listener-work-item.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { revisionStatusSchema } from './revision-routes.ts';
 
 const objectSchema = failureSourceSchema
   .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
@@ -90,7 +91,7 @@ const explanationSchema = z
     revision_id: uuidSchema.describe('The revision.'),
     deployment_id: uuidSchema.describe('Its deployment.'),
     number: z.int().describe('Number of the revision in the deployment.'),
-    status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
+    status: revisionStatusSchema,
     serves: z
       .enum(SERVES)
       .describe(

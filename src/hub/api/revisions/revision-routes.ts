@@ -29,12 +29,16 @@ const shownBuildSchema = revisionBuildSchema
   })
   .meta({ id: 'Build', description: 'A build of an image.' });
 
+export const revisionStatusSchema = z
+  .enum(REVISION_STATUSES)
+  .meta({ id: 'RevisionStatus', description: 'Status of the revision.' });
+
 export const revisionSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     deployment_id: uuidSchema.describe('The deployment.'),
     number: z.int().describe('Sequence number within the deployment: 1, 2, 3 …'),
-    status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
+    status: revisionStatusSchema,
     reason: z.string().nullable().describe('Reason, one of a fixed list.'),
     message: z.string().nullable().describe('Message with the details.'),
     source_revision_config: shownRevisionConfigSchema.describe(

@@ -26,8 +26,12 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
+const scopeSchema = z
+  .enum(SCOPES)
+  .meta({ id: 'ApiKeyScope', description: 'What the holder of a key may do.' });
+
 const scopesSchema = z
-  .array(z.enum(SCOPES))
+  .array(scopeSchema)
   .min(1)
   .refine((scopes) => new Set(scopes).size === scopes.length, 'must not contain a scope twice');
 
@@ -50,7 +54,7 @@ const keyShape = {
   tenant_id: uuidSchema.nullable().describe('The tenant of the key. null: the platform.'),
   name: z.string().describe('Purpose of the key.'),
   prefix: z.string().describe('First characters of the key, which identify the key.'),
-  scopes: z.array(z.enum(SCOPES)).describe('Scopes of the key.'),
+  scopes: z.array(scopeSchema).describe('Scopes of the key.'),
   created_at: timeSchema.describe('Time of creation.'),
   expires_at: timeSchema.nullable().describe('Expiry time. null: never.'),
   revoked_at: timeSchema.nullable().describe('Time of revocation. null: not revoked.'),

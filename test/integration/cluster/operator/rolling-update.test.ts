@@ -31,10 +31,11 @@ import { type RemoteCluster, startRemoteCluster } from '../../harness/remote-clu
 
 type Version = 'old' | 'new';
 type Role = 'api' | 'listener' | 'operator';
+type StoredFailure = { failureSource?: Record<string, unknown> } & Record<string, unknown>;
 type StoredResource = {
   metadata: { generation: number };
   spec: Record<string, unknown>;
-  status?: Record<string, unknown>;
+  status?: { symptoms?: StoredFailure[]; failedRevision?: StoredFailure } & Record<string, unknown>;
 };
 
 const APPS = 'apps';
@@ -49,6 +50,8 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
   let apiKey: string;
   const running = new Map<string, BerthProcess>();
   const ids: string[] = [];
+  /** Deployments whose failure the old operator stored before the upgrade: of a revision, and of running pods. */
+  const stalled = { failed: '', crashing: '' };
   /** A deployment with failed revisions, and the revision that each combination of versions reported. */
   const failing = { id: '', byOld: '', byNewListener: '', byNew: '' };
 
@@ -175,6 +178,29 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     expect(object).not.toHaveProperty(absent);
   };
 
+  /**
+   * The failed revision and the symptom of crashes that are stored.
+   * @param time name of the field with the first time of a symptom. The operator that writes this name has reported
+   */
+  const storedFailures = (time: 'since' | 'firstObservedTime') =>
+    waitFor(
+      'a failed revision and a symptom with their sources',
+      async () => {
+        const { status: ofFailed } = await stored(stalled.failed);
+        const { status: ofCrashing } = await stored(stalled.crashing);
+        const { failedRevision } = ofFailed ?? {};
+        const symptom = ofCrashing?.symptoms?.find((each) => each['reason'] === 'CrashLoop' && time in each);
+        if (failedRevision?.failureSource && symptom?.failureSource) return { failedRevision, symptom };
+        throw new Error(JSON.stringify([failedRevision, symptom]));
+      },
+      { timeoutMs: 90_000 },
+    );
+  /** Makes the running pods of a deployment crash, without a rollout. */
+  const crashPods = async (id: string) => {
+    const selector = `berth.dev/deployment-id=${id},app.kubernetes.io/component=api`;
+    await remote.kubectl('label', 'pods', '-n', APPS, '-l', selector, 'sim.example/fail=crash-loop');
+  };
+
   beforeAll(async () => {
     if ('missing' in previous) return;
     remote = await startRemoteCluster({ install: false });
@@ -213,6 +239,21 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     await Promise.all([...running.values()].map((process) => process.stop()));
     await remote?.stop();
     await database?.drop();
+  });
+
+  it('stores a failed revision and a symptom under the names of the old version', async () => {
+    for (const name of ['failed', 'crashing'] as const) {
+      stalled[name] = (await call('old', 'POST', '/v2/deployments', smallDeployment(`broken-${name}`))).id;
+      await ready('old', stalled[name]);
+    }
+    await fail('old', stalled.failed, 'fail-crash-loop');
+    await crashPods(stalled.crashing);
+    const { failedRevision, symptom } = await storedFailures('since');
+    expect(failedRevision).toMatchObject({ failureSource: { container_kind: 'app', exit_code: 7 } });
+    expect(symptom).toMatchObject({
+      since: expect.any(String),
+      failureSource: { container_kind: 'app', exit_code: 1 },
+    });
   });
 
   it('upgrades CRD and database under the old version, which continues to work', async () => {
@@ -269,6 +310,8 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
       preview.deployments.map(({ namespace, revision, problem }) => [namespace, revision, problem]),
     ).toEqual([
       [APPS, 1, undefined],
+      [APPS, 1, undefined],
+      [APPS, 1, undefined],
       [APPS, 3, undefined],
       [APPS, 2, undefined],
       [APPS, 1, undefined],
@@ -279,6 +322,7 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
 
   it('replaces operator and listener without a restart of workloads; they then work for both APIs', async () => {
     const before = await workloads();
+    const failures = await storedFailures('since');
     await start('new', 'operator');
     await start('new', 'listener');
     await stop('old', 'operator');
@@ -305,6 +349,19 @@ describe.skipIf('missing' in previous)('a rolling update from the previous versi
     hasNames(changed.spec, 'recordGeneration', 'generation');
     hasNames(changed.status, 'observedRecordGeneration', 'observedSpecGeneration');
     await revise('old', first, '4.0.0', 'new');
+    // What the old operator stored was read, not observed again: the symptom keeps its first time.
+    const now = await storedFailures('firstObservedTime');
+    expect(now.failedRevision).toMatchObject({
+      id: failures.failedRevision['id'],
+      failureSource: { containerKind: 'app', exitCode: 7 },
+    });
+    expect(now.symptom).toMatchObject({
+      firstObservedTime: failures.symptom['since'],
+      failureSource: { containerKind: 'app', exitCode: 1 },
+    });
+    const { latest_revision_id } = await call('new', 'GET', `/v2/deployments/${stalled.failed}`);
+    const source = { component: 'api', container_kind: 'app', exit_code: 7 };
+    expect(await sourceOf('new', stalled.failed, latest_revision_id ?? '')).toMatchObject(source);
   });
 
   it('explains failures of both versions in both APIs, and names their source in the history', async () => {

@@ -47,7 +47,7 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
 
 /** A tenant cannot be deleted with a key of its own; the listener protocol's writes are events of deployments. */
 const isElsewhere = (route: KnownRoute) =>
-  nameOf(route) === 'DELETE /v2/tenants/:tenant_id' || route.url.startsWith('/v2/listeners/:id/');
+  nameOf(route) === 'DELETE /v2/tenants/:tenant_id' || route.url.startsWith('/v2/listeners/:listener_id/');
 
 test('every route that writes records an event with the API key as its actor', async () => {
   const silent: string[] = [];

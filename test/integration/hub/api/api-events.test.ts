@@ -1,5 +1,6 @@
 /** The lists of events: filters, cursors and their errors. Streams are in event-streams.test.ts. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { ALL_SCOPES, type ApiFixture, type Client, create, type Issue, startApi } from '../../harness/api.ts';
 
@@ -114,4 +115,23 @@ test('filters the history of the platform when the key belongs to no tenant', as
   const next = await list(admin, `?reason=Created&limit=1&cursor=${body.resources[0]?.id}`);
   expect(next.body.resources.map(({ deployment_id: id }) => id)).toEqual([one.id]);
   expect((await list(admin, `?deployment_id=${one.id}`)).body.resources).toHaveLength(1);
+});
+
+test('answers 503 while a migration locks the history for longer than 10 s, and afterwards as before', async () => {
+  const client = await api.tenant();
+  const { id } = await create(client);
+  const migration = new pg.Client({ connectionString: api.store.url });
+  await migration.connect();
+  onTestFinished(() => migration.end());
+  // As ALTER TABLE and CREATE INDEX of the migration do (docs/install.md, Upgrade).
+  await migration.query('BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE');
+  const [history, change, deployment] = await Promise.all([
+    list(client),
+    client.call('DELETE', `/v2/deployments/${id}`),
+    client.call('GET', `/v2/deployments/${id}`),
+  ]);
+  expect([history.status, change.status, deployment.status]).toEqual([503, 503, 200]);
+  expect(Number(history.headers['retry-after'])).toBeGreaterThan(0);
+  await migration.query('COMMIT');
+  expect(reasons(await list(client))).toEqual(['Created']);
 });

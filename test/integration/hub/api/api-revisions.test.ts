@@ -319,3 +319,11 @@ test('a key with deployments:read alone cannot create a revision', async () => {
     expect((await reader.call('POST', url)).status).toBe(403);
   }
 });
+
+test('creates a revision when the body is absent, null or an empty object, and rejects any other body', async () => {
+  const { id, first } = await twoRevisions();
+  for (const body of [undefined, 'null', {}])
+    expect((await post(path(id, `/${first}/redeploy`), {}, body)).status, String(body)).toBe(201);
+  for (const body of [[], { number: 1 }, '0'])
+    expect((await post(path(id, `/${first}/redeploy`), {}, body)).status, String(body)).toBe(422);
+});

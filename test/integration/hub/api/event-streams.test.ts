@@ -269,6 +269,36 @@ test('ends a stream with until when all events before that time were sent', asyn
   });
 });
 
+test('exports consecutive ranges without loss or duplicate when each begins at the until of the one before', async () => {
+  const client = await first.tenant();
+  const hour = (number: number) => new Date(Date.now() - (4 - number) * 3_600_000).toISOString();
+  // Stored in another order than their times.
+  for (const [message, at] of [
+    ['third', hour(3)],
+    ['second', hour(2)],
+    ['first', hour(1)],
+  ] as const)
+    await first.store.sql(
+      `INSERT INTO events (id, tenant_id, actor_kind, reason, message, at)
+       VALUES ($1, $2, 'system', 'Patched', $3, $4)`,
+      [uuidv7(), client.tenantId, message, at],
+    );
+  const seen: string[][] = [];
+  for (const [since, end] of [
+    [0.5, 1.5],
+    [1.5, 2.5],
+    [2.5, 3.5],
+  ] as const) {
+    const query = `&since=${hour(since)}&until=${hour(end)}`;
+    const stream = await follow(client, query);
+    await stream.ended;
+    seen.push(messagesOf(stream).map(String));
+    expect(stream.lines.at(-1)).toMatchObject({ reason: 'complete' });
+    expect(stream.lines.at(-1)).not.toHaveProperty('cursor');
+  }
+  expect(seen).toEqual([['first'], ['second'], ['third']]);
+});
+
 test('ends a stream with until only after an open transaction with an event before that time', async () => {
   const client = await first.tenant();
   const slow = await openTransaction(client.tenantId);

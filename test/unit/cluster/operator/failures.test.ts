@@ -217,7 +217,7 @@ describe('a volume whose expansion is rejected', () => {
       'User "o" cannot patch resource "persistentvolumeclaims"',
       'Refused',
       'True DatabaseAvailable',
-      'Reconciling',
+      'Stalled',
     ],
   ])(
     'is reported with a warning when rejected because of %s, and recovers when the size is reverted',

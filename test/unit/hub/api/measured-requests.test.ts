@@ -33,8 +33,8 @@ test('marks every route that may wait: those with wait_seconds and those that st
     '/v2/deployments/:deployment_id/logs',
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
     '/v2/events',
-    '/v2/listeners/:id/log-requests',
-    '/v2/listeners/:id/work',
+    '/v2/listeners/:listener_id/log-requests',
+    '/v2/listeners/:listener_id/work',
   ]);
   await app.close();
 });

@@ -65,7 +65,12 @@ const schemasOfComponents = () =>
 test('does not require a body without required fields, and its example is an empty object', () => {
   const optional = operations().filter(({ operation }) => operation.requestBody?.required === false);
   for (const { name, operation } of optional)
-    expect(operation.requestBody?.content[JSON_TYPE]?.example, name).toEqual({});
+    expect(operation.requestBody?.content[JSON_TYPE], name).toEqual({
+      schema: { $ref: '#/components/schemas/EmptyInput' },
+      example: {},
+    });
+  // A union with null would have no name, and generators would invent one.
+  expect(document.components.schemas['EmptyInput']).toMatchObject({ type: 'object', properties: {} });
   expect(optional.map(({ name }) => name)).toEqual([
     'POST /v2/deployments/{deployment_id}/restore',
     'POST /v2/deployments/{deployment_id}/revisions',
@@ -74,6 +79,16 @@ test('does not require a body without required fields, and its example is an emp
     'POST /v2/integrations/{integration_id}/webhook-secret',
     'POST /v2/deployments/{deployment_id}/push-token',
   ]);
+});
+
+test('declares headers as texts without a format, because clients can send only texts in headers', () => {
+  const headers = operations().flatMap(({ name, operation }) =>
+    (operation.parameters ?? [])
+      .filter((parameter) => parameter.in === 'header')
+      .map(({ name: header, schema }) => ({ header: `${name} ${header}`, ...schema })),
+  );
+  expect(headers.map(({ header }) => header)).toContain('GET /v2/deployments X-Tenant-Id');
+  expect(headers.filter(({ type, format }) => type !== 'string' || format !== undefined)).toEqual([]);
 });
 
 /** Ids that Berth does not assign: those of a cluster, its owner, the tracing backend and a client. */
@@ -181,6 +196,23 @@ function matchesBoth(a: ReturnType<typeof partsOf>[number], b: typeof a): boolea
   return typeof text !== 'string' || !(variable instanceof RegExp) || variable.test(text);
 }
 
+test('names a variable of a path alike in all paths that begin alike', () => {
+  const names = new Map<string, Set<string>>();
+  for (const path of Object.keys(document.paths)) {
+    const parts = path.split('/');
+    for (const [index, part] of parts.entries()) {
+      if (!part.startsWith('{')) continue;
+      const start = parts
+        .slice(0, index)
+        .join('/')
+        .replace(/\{\w+\}/g, '{}');
+      names.set(start, (names.get(start) ?? new Set()).add(part));
+    }
+  }
+  expect([...(names.get('/v2/listeners') ?? [])]).toEqual(['{listener_id}']);
+  expect([...names].filter(([, variables]) => variables.size > 1)).toEqual([]);
+});
+
 test('no request matches two paths', () => {
   const paths = Object.keys(document.paths).map((path) => ({ path, parts: partsOf(path) }));
   const both = paths.flatMap(({ path, parts }, index) =>
@@ -241,9 +273,34 @@ describe('named schemas', () => {
     }
   });
 
-  test('end in Input exactly if requests use them', () => {
+  test('exist for enumerations and objects that several schemas have, with one name for requests and responses', () => {
+    const { schemas } = document.components;
+    const enumerations = ['DeploymentStatus', 'DeploymentSource', 'DeploymentType', 'RevisionStatus'];
+    for (const name of [...enumerations, 'ApiKeyScope', 'Component'])
+      expect(schemas[name], name).toMatchObject({ type: 'string', enum: expect.any(Array) });
+    expect(Object.keys(schemas)).toEqual(
+      expect.arrayContaining(['RevisionRefInput', 'Resources', 'ResourceAmounts', 'ComponentSpec']),
+    );
+    const values = (name: string) => JSON.stringify(schemas[name]?.enum);
+    const named = new Map([...enumerations, 'ApiKeyScope', 'Component'].map((name) => [values(name), name]));
+    const parameters = operations().flatMap(({ name, operation }) =>
+      (operation.parameters ?? []).flatMap(({ name: parameter, schema }) =>
+        allOf(schema, `${name} ${parameter}`),
+      ),
+    );
+    const inline = [...schemasOfComponents(), ...parameters].filter(
+      ([path, schema]) => path.includes('/') && named.has(JSON.stringify(schema.enum)),
+    );
+    expect(inline.map(([path]) => path)).toEqual([]);
+  });
+
+  test('end in Input exactly if requests use them, except for enumerations', () => {
     const named = (parts: readonly unknown[]) =>
-      new Set(JSON.stringify(parts).match(/(?<=#\/components\/schemas\/)\w+/g) ?? []);
+      new Set(
+        (JSON.stringify(parts).match(/(?<=#\/components\/schemas\/)\w+/g) ?? []).filter(
+          (name) => document.components.schemas[name]?.enum === undefined,
+        ),
+      );
     const bodies = named(operations().map(({ operation }) => operation.requestBody));
     const answered = named(answers());
     expect([...bodies].filter((name) => !name.endsWith('Input'))).toEqual([]);
@@ -257,6 +314,12 @@ describe('named schemas', () => {
     );
     expect(unused).toEqual([]);
   });
+});
+
+test('describes the address of its server', () => {
+  expect((document as unknown as { servers: object[] }).servers).toEqual([
+    { url: '/', description: 'Address of this API.' },
+  ]);
 });
 
 test('states its license', () => {

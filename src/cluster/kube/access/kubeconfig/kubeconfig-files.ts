@@ -4,6 +4,7 @@ import { type Cluster, KubeConfig, loadYaml, type User } from '@kubernetes/clien
 
 /** One context of a kubeconfig. File paths are absolute. */
 export interface KubeconfigContext {
+  name: string;
   cluster: Cluster;
   user: User;
   namespace: string | undefined;
@@ -63,6 +64,7 @@ export async function readContext(paths: string, contextName?: string): Promise<
     .flatMap(({ content }) => content.clusters ?? [])
     .find(({ name }) => name === cluster.name);
   return {
+    name: wanted,
     cluster,
     user: userFile === undefined ? user : withAbsoluteCommand(user, userFile.path),
     namespace: context.namespace,

@@ -162,6 +162,8 @@ test('ends with until only when the settled position has reached the newest one 
   for await (const batch of lines) seen.push(...batch);
   const messages = [1, 2, 3, 4, 5, 6].map((position) => ({ message: `event ${position}` }));
   expect(seen).toMatchObject([...messages, { reason: 'complete' }]);
+  // The next range would miss the events that `until` left out.
+  expect(seen.at(-1)).not.toHaveProperty('cursor');
 });
 
 test('reads nothing when its tenant has no event before the new horizon, and still checks the key', async () => {
