@@ -5,19 +5,29 @@ import { cell } from './markdown.ts';
 import type { FieldRow, FieldTarget } from './resource-spec/field-row.ts';
 import { FIELD_ROWS } from './resource-spec/field-rows.ts';
 import { POD_SETTING_ROWS } from './resource-spec/pod-setting-rows.ts';
+import { RUN_SETTINGS_ROWS } from './resource-spec/run-settings-rows.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
 const HEAD = `<!-- Generated from scripts/resource-spec/ by \`npm run docs\`. Do not edit. -->
 # Kubernetes fields that each field of resource_spec sets
 
-In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
+In this table, \`<app>\` is the base name of all objects of the deployment. \`<component>\` stands for each component: api, and queue,\norchestrator or executor if the request has a field with that prefix, or a command for it. \`<name>\` is the name of an entry of a list, or the mountPath\nof a mount. \`containers[app]\` is the entry with the name \`app\`. A test compares every line with the rendered objects.
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |
 `;
 
-const SETTINGS = `
+const RUN_SETTINGS = `
+## Run settings
+
+\`port\`, \`commands\` and \`env\` are fields of source_revision_config ([image-contract.md](image-contract.md#ordinary-images)).
+
+| field | object | path | how it appears |
+| --- | --- | --- | --- |
+`;
+
+const POD_SETTINGS = `
 ## Settings of pods
 
 [pod-settings.md](pod-settings.md) describes these optional fields of \`source_config\`. The rows show the component api. The other
@@ -59,8 +69,10 @@ function lines({ field, targets, note }: FieldRow): string[] {
 
 /** The current text of the page. */
 export function resourceSpecDoc(): string {
-  const settings = `${SETTINGS}${POD_SETTING_ROWS.flatMap(lines).join('\n')}\n`;
-  return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${settings}${TAIL}`;
+  const [spec, run, pods] = [FIELD_ROWS, RUN_SETTINGS_ROWS, POD_SETTING_ROWS].map(
+    (rows) => `${rows.flatMap(lines).join('\n')}\n`,
+  );
+  return `${HEAD}${spec}${RUN_SETTINGS}${run}${POD_SETTINGS}${pods}${TAIL}`;
 }
 
 /** The stored text of the page. */

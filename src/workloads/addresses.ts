@@ -3,8 +3,6 @@ import { cacheName, databaseName } from './names.ts';
 
 /** Ports and addresses inside the cluster, for containers, Services, probes and policies. */
 
-/** Port on which the api component must serve HTTP. Every app container gets this port as PORT. */
-export const APP_PORT = 8000;
 /** Port of the app's Service. */
 export const SERVICE_PORT = 80;
 export const DATABASE_PORT = 5432;

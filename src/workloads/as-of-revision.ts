@@ -1,7 +1,11 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { SettingsOfComponents } from '../contract/resource/component-settings.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { pullSecretName } from '../contract/resource/names.ts';
 import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/deployment/reserved.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 import { exporterVariables } from '../domain/resource-spec/exporter-variables.ts';
+import { type RunSettings, withoutRunSettings } from '../domain/run-settings/run-settings.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { app } from './names.ts';
 import { ownServicesOf } from './objects/app-env.ts';
@@ -12,22 +16,63 @@ interface Identity {
   readonly number: number;
 }
 
+/** The content of a revision, from its stored templates. */
+interface RevisionRecord {
+  readonly templates: PodTemplates;
+  /** The image as in the revision, whereas the templates may contain its digest. Absent: the image of the templates. */
+  readonly image?: string | undefined;
+  readonly settings: RunSettings;
+  /** Pod settings of the components that its commands create. Absent: none. */
+  readonly componentSettings?: SettingsOfComponents;
+}
+
+/** The scale of a component that the current spec does not have. Templates do not contain it. */
+const ONE_POD = { min: 1, max: 1 };
+
+type Components = ManagedDeployment['spec']['components'];
+
+/** The sizes in a template, without those that Berth adds. */
+function sizesOf(template: V1PodTemplateSpec | undefined) {
+  const resources = template?.spec?.containers.find(({ name }) => name === APP_CONTAINER_NAME)?.resources;
+  const list = ({ cpu, memory }: Record<string, string> = {}) => ({
+    ...(cpu === undefined ? {} : { cpu }),
+    ...(memory === undefined ? {} : { memory }),
+  });
+  return { requests: list(resources?.requests), limits: list(resources?.limits) };
+}
+
+/** The components of the current spec, with those that the commands of this revision create instead of the current ones. */
+function componentsOf(
+  components: Components,
+  { templates, settings: { commands = {} }, componentSettings = {} }: RevisionRecord,
+) {
+  const kept = Object.entries(components).filter(
+    ([name, component]) => component?.byCommand !== true || commands[name as Component] !== undefined,
+  );
+  const created = COMPONENTS.filter(
+    (name) => components[name] === undefined && commands[name] !== undefined && templates[name] !== undefined,
+  ).map((name) => {
+    const resources = sizesOf(templates[name]);
+    return [name, { scale: ONE_POD, resources, byCommand: true, ...componentSettings[name] }];
+  });
+  return Object.fromEntries([...kept, ...created]) as Components;
+}
+
 /**
  * The resource as if this revision were still the desired revision. Image and secrets are those of the revision, and
  * all other values come from the current spec. The parts of a revision are read from its stored templates: image,
- * environment, whether database and cache belong to the tenant, the tracing variables of its secrets, and its pull
+ * environment, run settings, whether database and cache belong to the tenant, the tracing variables of its secrets, and its pull
  * Secret. The resource then renders the templates of the revision with another source_config.
- * @param given the image as in the revision, whereas the templates may contain the digest of the image
  */
 export function asOfRevision<R extends ManagedDeployment>(
   resource: R,
   { id, number }: Identity,
-  templates: PodTemplates,
-  given?: string,
+  record: RevisionRecord,
 ): R {
+  const { templates, settings } = record;
   const pod = Object.values(templates)[0]?.spec;
   const container = pod?.containers.find(({ name }) => name === APP_CONTAINER_NAME);
-  const image = given ?? container?.image;
+  const image = record.image ?? container?.image;
   const envSecretName = container?.envFrom?.[0]?.secretRef?.name;
   const own = ownServicesOf(resource, templates);
   const fromSecrets = (container?.env ?? []).flatMap(({ name, valueFrom }) => {
@@ -41,7 +86,7 @@ export function asOfRevision<R extends ManagedDeployment>(
   // Templates of an earlier version lack this value. For the desired revision, the value is in the spec.
   const isWanted = id === spec.revision.id && number === spec.revision.number;
   const exported = exporting.length === 0 && isWanted ? wanted : exporting;
-  const { imagePullSecrets = [], ...podTemplate } = spec.podTemplate;
+  const { imagePullSecrets = [], ...podTemplate } = withoutRunSettings(spec.podTemplate);
   const pullSecret = pullSecretName(app(resource));
   const pullSecrets = [
     ...imagePullSecrets.filter(({ name }) => name !== pullSecret),
@@ -57,11 +102,13 @@ export function asOfRevision<R extends ManagedDeployment>(
         ...(image === undefined ? {} : { image }),
         ...(envSecretName === undefined ? {} : { envSecretName }),
       },
+      components: componentsOf(spec.components, record),
       database: { ...spec.database, external: !own.database },
       cache: { ...spec.cache, external: !own.cache },
       podTemplate: {
         ...podTemplate,
         ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
+        ...settings,
       },
       tracing: {
         ...tracing,

@@ -73,6 +73,8 @@ export interface DesiredContext {
    * Image with which the cache was created, so that a new default does not restart the cache. Absent: the cache is new.
    */
   readonly cacheImage?: string;
+  /** Ports of other pods of the app that still serve, in addition to those of `templates`. Absent: none. */
+  readonly servingPorts?: readonly number[];
   /** Components whose old pod ends before the new pod starts, because both need the same volume. Absent: none. */
   readonly yielding?: ReadonlySet<Component>;
 }

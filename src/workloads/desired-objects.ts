@@ -14,6 +14,7 @@ import { route } from './objects/routing.ts';
 import { appService } from './objects/service.ts';
 import { serviceAccount } from './objects/service-account.ts';
 import { ownsData } from './owner.ts';
+import { appPort, portsOf } from './run-settings.ts';
 
 /** An object that is applied and owned, like most objects. */
 function applied(object: KubeObject, more: Partial<DesiredObject> = {}): DesiredObject {
@@ -92,6 +93,17 @@ function rolloutObjects(
   );
 }
 
+/** The ports that pods of the app serve, from the lowest. Old pods keep their port until a rollout has replaced them. */
+function openPorts(
+  resource: ManagedDeployment,
+  templates: PodTemplates | null,
+  serving: readonly number[],
+): number[] {
+  const ports = new Set([...portsOf(templates ?? {}), ...serving]);
+  if (ports.size === 0) ports.add(appPort(resource));
+  return [...ports].sort((a, b) => a - b);
+}
+
 /**
  * All desired Kubernetes objects of the resource, in the order of creation.
  *
@@ -108,10 +120,12 @@ export function desiredObjects(
   config: RenderConfig,
   context: DesiredContext,
 ): DesiredObject[] {
-  const { templates, databaseImage, cacheImage, yielding = new Set() } = context;
+  const { templates, databaseImage, cacheImage, servingPorts = [], yielding = new Set() } = context;
   return [
     ...serviceAccount(resource, templates).map((object) => applied(object)),
-    ...appPolicy(resource, config).map((object) => applied(object)),
+    ...appPolicy(resource, config, openPorts(resource, templates, servingPorts)).map((object) =>
+      applied(object),
+    ),
     ...databaseObjects(resource, config, databaseImage),
     ...cacheObjects(resource, config, cacheImage),
     applied(appService(resource)),

@@ -1,7 +1,14 @@
+import {
+  type SettingsOfComponents,
+  settingsOfComponentsSchema,
+} from '../contract/resource/component-settings.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS } from '../contract/resource/names.ts';
+import { runSettingsSchema } from '../contract/resource/run-settings-fields.ts';
 import { canonicalJson, contentHash } from '../domain/core/hash.ts';
 import { APP_CONTAINER_NAME } from '../domain/deployment/reserved.ts';
+import { type RunSettings, runSettingsOf } from '../domain/run-settings/run-settings.ts';
+import { settingsOfCommandComponents } from './component-settings.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
@@ -30,6 +37,10 @@ export interface StoredTemplates {
   readonly templates: PodTemplates;
   /** null: the templates have no app container. */
   readonly image: StoredImage | null;
+  /** The run settings of the revision, also those of components that it does not have. */
+  readonly settings: RunSettings;
+  /** The pod settings of the components that its commands create. */
+  readonly componentSettings: SettingsOfComponents;
 }
 
 /**
@@ -48,6 +59,7 @@ export function storedTemplates(
   image?: StoredImage,
 ): KubeObject {
   const active = resource.status?.activeRevision;
+  const settings = runSettingsOf(resource.spec.podTemplate);
   const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
   return {
     apiVersion: 'apps/v1',
@@ -67,7 +79,12 @@ export function storedTemplates(
       ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     revision: resource.spec.revision.number,
-    data: { templates, ...(image === undefined ? {} : { image }) },
+    data: {
+      templates,
+      ...(image === undefined ? {} : { image }),
+      ...(Object.keys(settings).length === 0 ? {} : { settings }),
+      ...settingsOfCommandComponents(resource),
+    },
   };
 }
 
@@ -103,16 +120,39 @@ export function recordedInputsHash(metadata: ReadControllerRevision['metadata'])
   return label === undefined ? undefined : (metadata?.annotations?.[ANNOTATIONS.templateInputs] ?? label);
 }
 
+/** Settings that another writer has edited count as unset. */
+const SETTINGS = runSettingsSchema.catch({});
+const COMPONENT_SETTINGS = settingsOfComponentsSchema.catch({});
+
 /** Parses a ControllerRevision of `storedTemplates`. null: Berth did not create it. */
 export function parseStoredTemplates(object: ReadControllerRevision): StoredTemplates | null {
   const name = object.metadata?.name;
   const revisionId = object.metadata?.labels?.[LABELS.revisionId];
   const inputsHash = recordedInputsHash(object.metadata);
-  const { templates, image } = (object.data ?? {}) as { templates?: PodTemplates; image?: unknown };
+  const {
+    templates,
+    image,
+    settings = {},
+    componentSettings = {},
+  } = (object.data ?? {}) as {
+    templates?: PodTemplates;
+    image?: unknown;
+    settings?: unknown;
+    componentSettings?: unknown;
+  };
   if (name === undefined || revisionId === undefined || inputsHash === undefined) return null;
   if (object.revision === undefined || templates === undefined) return null;
   const revisionNumber = object.revision;
-  return { name, revisionNumber, revisionId, inputsHash, templates, image: readImage(image, templates) };
+  return {
+    name,
+    revisionNumber,
+    revisionId,
+    inputsHash,
+    templates,
+    image: readImage(image, templates),
+    settings: SETTINGS.parse(settings),
+    componentSettings: COMPONENT_SETTINGS.parse(componentSettings),
+  };
 }
 
 /** The stored image, otherwise the image of the containers, because earlier versions did not resolve images. */

@@ -3,6 +3,7 @@ import { pullSecretName } from '../contract/resource/names.ts';
 import { contentHash, fullHash } from '../domain/core/hash.ts';
 import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
 import { COMPONENTS } from '../domain/resource-spec/components.ts';
+import { withoutRunSettings } from '../domain/run-settings/run-settings.ts';
 import { settingsOfComponents } from './component-settings.ts';
 import { deploymentId } from './labels.ts';
 
@@ -79,10 +80,13 @@ function dataServiceInputs(
   };
 }
 
-/** Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image and secrets. */
+/**
+ * Hash of the pod settings. The hash is equal for two revisions exactly if they differ only in image, secrets and run
+ * settings. The policy allows any run settings.
+ */
 export function requestedPodsHash(resource: ManagedDeployment): string {
   const { spec, metadata } = resource;
-  const { imagePullSecrets = [], ...others } = spec.podTemplate;
+  const { imagePullSecrets = [], ...others } = withoutRunSettings(spec.podTemplate);
   // The pull Secret of the platform is omitted, because it depends on the image.
   const requested = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
   return fullHash({ ...others, ...settingsOfComponents(resource), imagePullSecrets: requested });

@@ -75,6 +75,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./secrets/commands.ts')).buildSecrets,
   },
   {
+    group: 'Deployments',
+    name: 'env',
+    summary: 'list, set and unset variables of a deployment that are not secret',
+    load: async () => (await import('./env/commands.ts')).buildEnv,
+  },
+  {
     group: 'Resources of the API',
     name: 'listeners',
     summary: 'list, create, change and delete listeners',

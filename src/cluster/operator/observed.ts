@@ -1,9 +1,11 @@
 import type { BuildStatus } from '../../contract/resource/build.ts';
+import type { SettingsOfComponents } from '../../contract/resource/component-settings.ts';
 import type {
   ManagedDeployment,
   ManagedDeploymentStatus,
 } from '../../contract/resource/managed-deployment.ts';
 import { compareText } from '../../domain/core/compare-text.ts';
+import type { RunSettings } from '../../domain/run-settings/run-settings.ts';
 import type { PodTemplates } from '../../workloads/desired-object.ts';
 import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
@@ -118,7 +120,19 @@ export interface ObservedTemplates {
   templates(): PodTemplates;
   /** The image that the templates run; null: no image, or the object cannot be parsed. */
   image(): StoredImage | null;
+  /** The run settings of the revision; empty if the object cannot be parsed, or an earlier version of Berth stored it. */
+  settings(): RunSettings;
+  /** The pod settings of the components that its commands create; empty in the same cases. */
+  componentSettings(): SettingsOfComponents;
 }
+
+/** The content of a revision, from its stored templates. @throws Error if another writer created the object */
+export const contentOf = (stored: ObservedTemplates) => ({
+  templates: stored.templates(),
+  image: stored.image()?.given,
+  settings: stored.settings(),
+  componentSettings: stored.componentSettings(),
+});
 
 interface Termination {
   exitCode: number;

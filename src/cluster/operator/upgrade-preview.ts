@@ -170,7 +170,12 @@ function componentChanges({ resource, storedTemplates }: Observed, config: Rende
   const stored = storedTemplates.find(({ name }) => name === active?.templates);
   if (active === undefined || stored === undefined) return [];
   const before = stored.templates();
-  const after = renderTemplates(asOfRevision(resource, active, before), config);
+  const content = {
+    templates: before,
+    settings: stored.settings(),
+    componentSettings: stored.componentSettings(),
+  };
+  const after = renderTemplates(asOfRevision(resource, active, content), config);
   // The removal of a component from the spec does not depend on the version.
   return Object.entries(before).flatMap(([workload, template]) => {
     const fresh = after[workload as keyof typeof after];

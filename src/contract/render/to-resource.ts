@@ -12,6 +12,9 @@ import {
 import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective-spec-schema.ts';
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../domain/resource-spec/resource-spec.ts';
+import { commandComponents, withCommandComponents } from '../../domain/run-settings/command-components.ts';
+import { externalServices } from '../../domain/run-settings/revision-content.ts';
+import { runSettingsOf } from '../../domain/run-settings/run-settings.ts';
 import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
 import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/managed-deployment.ts';
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
@@ -37,13 +40,6 @@ export interface ResourceInput {
   /** The requested build. Absent or null: no build is requested. */
   readonly build?: BuildInput | null;
 }
-
-/**
- * Names of secrets with which the tenant provides its own data services. Berth runs no data services of the kinds that
- * the tenant provides.
- */
-export const EXTERNAL_DATABASE_SECRET = 'DATABASE_URI_CUSTOM';
-export const EXTERNAL_CACHE_SECRET = 'CACHE_URI_CUSTOM';
 
 type Resources = NonNullable<ManagedDeploymentSpec['database']['resources']>;
 type Components = ManagedDeploymentSpec['components'];
@@ -96,11 +92,20 @@ function component(
   };
 }
 
-function components(effective: EffectiveResourceSpec, settings: PodSettings): Components {
+/** @param created components that exist only because of a command */
+function components(
+  effective: EffectiveResourceSpec,
+  settings: PodSettings,
+  created: readonly Component[],
+): Components {
   const others = COMPONENTS.filter((name) => name !== 'api' && hasComponent(effective, name));
+  const of = (name: Component) => ({
+    ...component(effective, name, settings),
+    ...(created.includes(name) ? { byCommand: true } : {}),
+  });
   return {
     api: component(effective, 'api', settings),
-    ...Object.fromEntries(others.map((name) => [name, component(effective, name, settings)])),
+    ...Object.fromEntries(others.map((name) => [name, of(name)])),
   };
 }
 
@@ -153,10 +158,10 @@ function deletionSpec({
 
 function databaseSpec(
   effective: EffectiveResourceSpec,
-  secretNames: readonly string[],
+  external: boolean,
 ): ManagedDeploymentSpec['database'] {
   return {
-    external: secretNames.includes(EXTERNAL_DATABASE_SECRET),
+    external,
     resources: resources(
       { request: effective.db_cpu, limit: effective.db_cpu_limit },
       { request: effective.db_memory_mb, limit: effective.db_memory_limit_mb },
@@ -168,13 +173,10 @@ function databaseSpec(
   };
 }
 
-function cacheSpec(
-  effective: EffectiveResourceSpec,
-  secretNames: readonly string[],
-): ManagedDeploymentSpec['cache'] {
+function cacheSpec(effective: EffectiveResourceSpec, external: boolean): ManagedDeploymentSpec['cache'] {
   const memory = effective.cache_memory_mb;
   return {
-    external: secretNames.includes(EXTERNAL_CACHE_SECRET),
+    external,
     resources: resources(
       { request: effective.cache_cpu, limit: effective.cache_cpu_limit },
       { request: memory, limit: memory },
@@ -220,6 +222,7 @@ function podTemplateSpec(
     ...given('initContainers', effective.init_containers),
     ...given('sidecars', effective.sidecars),
     ...(securityProfile == null ? {} : { securityProfile }),
+    ...runSettingsOf(input.revision?.sourceRevisionConfig ?? {}),
   };
 }
 
@@ -244,12 +247,15 @@ function tracingSpec(
  */
 export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   const { deployment, revision, secretNames, tracingProject } = input;
+  const settings = runSettingsOf(revision?.sourceRevisionConfig ?? {});
+  const created = commandComponents(deployment.sourceConfig.resource_spec ?? {}, settings);
   const {
     resource_spec: spec,
     deployment_type: type,
     custom_url: url,
     default_ceilings,
-  } = deployment.sourceConfig;
+  } = withCommandComponents(deployment.sourceConfig, settings);
+  const external = externalServices(secretNames, settings);
   const effective = effectiveSpec(spec ?? {}, type, default_ceilings);
   const deleting = deployment.deleteRequestedAt !== null;
   const build = toBuildSpec(deployment, input.build);
@@ -278,9 +284,9 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       revision: revisionSpec(input),
       ...(build === null ? {} : { build }),
       ...failedSpec(input),
-      components: components(effective, deployment.sourceConfig),
-      database: databaseSpec(effective, secretNames),
-      cache: cacheSpec(effective, secretNames),
+      components: components(effective, deployment.sourceConfig, created),
+      database: databaseSpec(effective, external.database),
+      cache: cacheSpec(effective, external.cache),
       podTemplate: podTemplateSpec(effective, input),
       // Other deployments can use the host when its route is observed to be deleted
       // (hub/store/deployments/host-reservations.ts).

@@ -9,6 +9,7 @@ import {
 } from '../../domain/pod-settings/health-check.ts';
 import { PLACEMENT_LIMITS } from '../../domain/pod-settings/placement.ts';
 import { tolerationSchema } from '../../domain/pod-settings/toleration.ts';
+import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 
 /**
  * The optional settings of a component in the custom resource. The schemas state types and bounds. The operator checks the
@@ -95,4 +96,10 @@ export const componentSettingsShape = {
   placement: placementSchema.optional(),
   gpu: gpuSchema.optional(),
 };
-export type ComponentSettings = z.infer<z.ZodObject<typeof componentSettingsShape>>;
+const componentSettingsSchema = z.object(componentSettingsShape);
+export type ComponentSettings = z.infer<typeof componentSettingsSchema>;
+
+/** The settings of components as stored templates record them. */
+export const settingsOfComponentsSchema = z.partialRecord(z.enum(COMPONENTS), componentSettingsSchema);
+/** The settings of each component that has any. */
+export type SettingsOfComponents = z.infer<typeof settingsOfComponentsSchema>;

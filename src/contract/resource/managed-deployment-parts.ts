@@ -9,6 +9,7 @@ import { SECURITY_PROFILES } from '../../domain/pod-settings/security-profile.ts
 import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
 import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
 import { componentSettingsShape } from './component-settings.ts';
+import { runSettingsFields } from './run-settings-fields.ts';
 
 /** A time in RFC 3339. The name of its field ends in `Time`. */
 export const timeString = z.string().max(40).meta({ format: 'date-time' });
@@ -56,6 +57,12 @@ export const componentSchema = z
     scale: scaleSchema.default({ min: 1, max: 1 }),
     resources: resourcesSchema.optional(),
     ...componentSettingsShape,
+    byCommand: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The component exists only because podTemplate.commands has its command, so only revisions with that command have it.',
+      ),
   })
   .describe('One component.');
 
@@ -64,7 +71,9 @@ export const databaseSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret contains DATABASE_URI_CUSTOM, and Berth runs no database.'),
+      .describe(
+        'True: the env Secret or podTemplate.env contains DATABASE_URI_CUSTOM, and Berth runs no database.',
+      ),
     resources: resourcesSchema.optional(),
     storage: quantitySchema
       .default('10Gi')
@@ -90,7 +99,9 @@ export const cacheSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret contains CACHE_URI_CUSTOM, and Berth runs no cache.'),
+      .describe(
+        'True: the env Secret or podTemplate.env contains CACHE_URI_CUSTOM, and Berth runs no cache.',
+      ),
     resources: resourcesSchema.optional(),
     maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
   })
@@ -130,6 +141,7 @@ export const podTemplateSchema = z
       .describe(
         'restricted: all containers meet the Pod Security level restricted. baseline: containers keep the default capabilities of the container runtime. Absent: the level of the platform, with all capabilities dropped.',
       ),
+    ...runSettingsFields,
   })
   .describe('Settings of the app pods of all components.');
 

@@ -271,8 +271,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Create the Secret, ConfigMap or PersistentVolumeClaim that the message names, in the namespace of the deployment, or PATCH the field that refers to it, in source_config.resource_spec.volumes. ${AGAIN}`,
   ),
   ReadinessFailed: act(
-    `The app runs, but does not respond to its probe. Check that the app listens on the port of the variable PORT, ` +
-      `on all addresses, and that it starts fast enough. ${AGAIN}`,
+    `The app runs, but does not respond to its probe. Check that the app listens on the port of the variable PORT ` +
+      `(set by source_revision_config.port), on all addresses, and that it starts fast enough. ${AGAIN}`,
   ),
   NodeLost: act(
     `The node of the pod did not respond. Ask the administrator of the cluster to repair or remove the node. ${AGAIN}`,

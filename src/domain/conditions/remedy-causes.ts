@@ -303,7 +303,7 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
   },
   {
     said: /executable file not found|no such file or directory|permission denied|exec format error/i,
-    text: 'The command of the container cannot be started. Check the command and args of the container, and the entry point and platform of the image.',
+    text: 'The command of the container cannot be started. Check the command and args of the container (for the app: source_revision_config.commands), and the entry point and platform of the image.',
   },
 ];
 
@@ -341,7 +341,7 @@ const CRASH: readonly CauseOfReason[] = [
   },
   {
     said: /exit(?: code)? 12[67]\b/i,
-    text: 'The command does not exist in the image, or is not executable. Check command and args, and the entry point of the image.',
+    text: 'The command does not exist in the image, or is not executable. Check command and args (for the app: source_revision_config.commands), and the entry point of the image.',
   },
   {
     said: /operation not permitted|permission denied/i,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { podSettingsAsPatch } from '../pod-settings/pod-settings.ts';
+import { COMPONENTS } from '../resource-spec/components.ts';
 import { RESOURCE_SPEC_FIELDS } from '../resource-spec/resource-spec.ts';
 import {
   type CreateBody,
@@ -31,7 +32,7 @@ export const applyBodySchema = z
 export type ApplyBody = z.infer<typeof applyBodySchema>;
 
 const CONFIG_FIELDS = Object.keys(createBodySchema.shape.source_config.shape) as (keyof SourceConfigBody)[];
-const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'repo_commit_sha'] as const;
+const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'repo_commit_sha', 'port', 'env'] as const;
 
 /** An object with all these fields. Absent fields are null. */
 const whole = <T extends object>(fields: readonly (keyof T)[], given: T): T =>
@@ -53,11 +54,13 @@ function clearedConfig(config: SourceConfigBody): SourceConfigBody {
 export function applyAsPatch(body: ApplyBody): PatchBody {
   const { source, source_config, source_revision_config: revision, secrets } = body;
   const { image_uri = null } = revision;
+  const { commands } = revision;
   const keepsImage = source === 'internal_image' && image_uri === null;
   return {
     source_config: clearedConfig(source_config),
     source_revision_config: {
       ...whole(REVISION_FIELDS, revision),
+      commands: commands == null ? null : whole(COMPONENTS, commands),
       ...(keepsImage ? {} : { image_uri }),
     },
     secrets,

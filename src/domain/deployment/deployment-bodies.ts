@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { NAME_FORM, nameSchema } from '../core/name.ts';
 import { descendingPathSchema, dnsLabelSchema } from '../kubernetes/names.ts';
-import { byteLength, line, text } from '../kubernetes/text.ts';
+import { line, text } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
 import { imageUriSchema } from '../net/image-reference.ts';
 import { podSettingsBodyShape, podSettingsOf } from '../pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
+import { mergeRunSettings } from '../run-settings/run-settings.ts';
+import { runSettingsShape } from '../run-settings/run-settings-schema.ts';
+import { variableNameSchema, variableValueSchema } from '../run-settings/variable-schema.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
-import { isReservedEnvName } from './reserved.ts';
 import { exceeds, secretBytes } from './secret-size.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
@@ -20,10 +22,6 @@ const MAX_PATH = 1024;
 const MAX_REF = 255;
 /** Maximum number of secrets. */
 export const MAX_SECRETS = 1000;
-/**
- * Maximum size of a secret. Linux rejects environment strings above 128 KiB (MAX_ARG_STRLEN), including name and `=`.
- */
-const MAX_SECRET_BYTES = 131_072 - 1024;
 /** Maximum total size of all secrets. This maximum is below the limit of Kubernetes, which is 1 MiB per Secret. */
 const MAX_SECRETS_BYTES = 768 * 1024;
 
@@ -88,6 +86,7 @@ const revisionConfigShape = {
     .nullish()
     .describe('Path of the config file in the repository. git_host only.'),
   image_uri: imageUriSchema.nullish().describe('Image to run. external_image and internal_image.'),
+  ...runSettingsShape,
 };
 
 /** repo_commit_sha, which only the server sets. Clients can send null. */
@@ -112,39 +111,11 @@ export const patchRevisionConfigSchema = z
   })
   .describe('Configuration whose change creates a new revision.');
 
-// Names of environment variables. Kubernetes before 1.34 silently omits variables with other names.
-const SECRET_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
-/**
- * Rejected names: `__proto__` is not safe as a key in JavaScript, and `.` and `..…` are not valid keys of a Kubernetes
- * Secret.
- */
-const IMPOSSIBLE_NAME = /^(__proto__|\.|\.\..*)$/;
-
-const secretNameSchema = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(
-    SECRET_NAME,
-    "must be the name of an environment variable: letters, digits, '_', '-' and '.', not beginning with a digit",
-  )
-  .refine((name) => !IMPOSSIBLE_NAME.test(name), 'cannot be the name of a secret')
-  .refine((name) => !isReservedEnvName(name), 'is reserved: Berth sets this variable itself');
-
-const secretValueSchema = z
-  .string()
-  .refine(
-    (value) => byteLength(value) <= MAX_SECRET_BYTES,
-    `must not be larger than ${MAX_SECRET_BYTES} bytes`,
-  )
-  .refine((value) => !value.includes('\u0000'), 'must not contain NUL')
-  .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
-
 /** A secret of both bodies. */
 export const secretBodySchema = z
   .strictObject({
-    name: secretNameSchema.describe('Name of the environment variable.'),
-    value: secretValueSchema.describe(
+    name: variableNameSchema.describe('Name of the environment variable.'),
+    value: variableValueSchema.describe(
       'Value of the variable. If a PATCH sends the mask (**********), the stored value stays.',
     ),
   })
@@ -244,5 +215,6 @@ export function toSourceRevisionConfig(body: CreateBody['source_revision_config'
     workflow_config_path: body.workflow_config_path ?? null,
     image_uri: body.image_uri ?? null,
     repo_commit_sha: null,
+    ...mergeRunSettings({}, body),
   };
 }

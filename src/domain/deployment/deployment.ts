@@ -3,6 +3,7 @@ import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { Ceilings } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
+import type { RunSettings } from '../run-settings/run-settings.ts';
 import type { DeploymentType, Source } from './source.ts';
 
 /** Default namespace, if neither the deployment nor its listener specifies one. */
@@ -30,8 +31,8 @@ export interface SourceConfig extends PodSettings {
   default_ceilings?: Ceilings | undefined;
 }
 
-/** source_revision_config as stored. Only the server sets `repo_commit_sha`. */
-export interface SourceRevisionConfig {
+/** source_revision_config as stored. Only the server sets `repo_commit_sha`. Unset run settings are absent. */
+export interface SourceRevisionConfig extends RunSettings {
   repo_ref: string | null;
   workflow_config_path: string | null;
   image_uri: string | null;

@@ -1,6 +1,7 @@
 import { sameJson } from '../core/same-json.ts';
 import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
+import type { Variable } from '../run-settings/run-settings.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { Source } from './source.ts';
 
@@ -59,11 +60,42 @@ function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig)
   ];
 }
 
+const VARIABLE = 'source_revision_config.env.';
+
+const valuesByName = (variables: readonly Variable[]) =>
+  Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+
+/** The changed variables, as `source_revision_config.env.NAME`. If only their order changes, the list is one field. */
+function variableChanges(before: readonly Variable[], after: readonly Variable[]): FieldChange[] {
+  const single = differing(valuesByName(before), valuesByName(after), VARIABLE);
+  const whole = () => differing({ env: before }, { env: after }, 'source_revision_config.');
+  return single.length > 0 ? single : whole();
+}
+
+function revisionConfigChanges(
+  before: Partial<SourceRevisionConfig>,
+  after: SourceRevisionConfig,
+): FieldChange[] {
+  const { commands: oldCommands = {}, env: oldEnv = [], ...old } = before;
+  const { commands = {}, env = [], ...fresh } = after;
+  return [
+    ...differing(old, fresh, 'source_revision_config.'),
+    ...differing(oldCommands, commands, 'source_revision_config.commands.'),
+    ...variableChanges(oldEnv, env),
+  ];
+}
+
+/** The paths of changed fields, with all variables as one path, because their number is only bounded by MAX_VARIABLES. */
+export function changedPaths(changes: readonly FieldChange[]): string[] {
+  const paths = changes.map(({ field }) => (field.startsWith(VARIABLE) ? VARIABLE.slice(0, -1) : field));
+  return [...new Set(paths)];
+}
+
 /** The changed fields of both configurations. @param before null: the deployment is new */
 export function configChanges(before: Configs | null, after: Configs): FieldChange[] {
   return [
     ...sourceConfigChanges(before?.sourceConfig ?? {}, after.sourceConfig),
-    ...differing(before?.sourceRevisionConfig ?? {}, after.sourceRevisionConfig, 'source_revision_config.'),
+    ...revisionConfigChanges(before?.sourceRevisionConfig ?? {}, after.sourceRevisionConfig),
   ];
 }
 

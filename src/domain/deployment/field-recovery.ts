@@ -115,8 +115,9 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
   },
   {
     fields: ['source_revision_config', 'secrets'],
-    refused: 'The image cannot be built or pulled, or its pods do not become ready.',
-    reasons: ['ImagePullFailed', 'CrashLoop', 'BuildFailed', 'ReadinessFailed'],
+    refused:
+      'The image cannot be built or pulled, its command cannot be started, or its pods do not become ready.',
+    reasons: ['ImagePullFailed', 'ContainerConfigInvalid', 'CrashLoop', 'BuildFailed', 'ReadinessFailed'],
     back: 'Berth restores the active revision without intervention. PATCH the previous content, or use POST …/revisions/{id}/rollback. Both create a new revision.',
   },
   {

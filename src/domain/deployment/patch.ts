@@ -3,9 +3,18 @@ import { sameJson } from '../core/same-json.ts';
 import { mergePodSettings, withoutPodSettings } from '../pod-settings/pod-settings.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settings.ts';
+import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
+import { sharedNameIssues } from '../run-settings/shared-names.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
-import { type Configs, configChanges, type FieldChange, secretChanges } from './field-changes.ts';
+import {
+  type Configs,
+  changedPaths,
+  configChanges,
+  type FieldChange,
+  secretChanges,
+} from './field-changes.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -111,7 +120,7 @@ type RevisionBody = NonNullable<PatchBody['source_revision_config']>;
 
 function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRevisionConfig {
   const { sourceRevisionConfig: stored, source } = target;
-  const merged = { ...stored };
+  const merged: SourceRevisionConfig = { ...withoutRunSettings(stored), ...mergeRunSettings(stored, sent) };
   for (const field of REVISION_FIELDS) {
     // A built image is set only by the server.
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
@@ -131,6 +140,11 @@ function asked<T extends object>(sent: Partial<T>, stored: T): T {
       return [field, given == null || sameJson(given, value) ? null : given];
     }),
   ) as T;
+}
+
+/** The fields that rules of the source are about. The run settings are allowed for every source. */
+function askedRevision(sent: RevisionBody, stored: SourceRevisionConfig): SourceRevisionConfig {
+  return asked<SourceRevisionConfig>(sent as Partial<SourceRevisionConfig>, withoutRunSettings(stored));
 }
 
 function commitIssues(target: PatchTarget, sent: RevisionBody): BodyIssue[] {
@@ -177,13 +191,13 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
   };
   const configs = configChanges(target, next);
   const secrets = secretChanges(target.secrets, next.secrets);
-  const changed = [...configs.map(({ field }) => field), ...(secrets.length === 0 ? [] : ['secrets'])];
+  const changed = [...changedPaths(configs), ...(secrets.length === 0 ? [] : ['secrets'])];
   const revises = changed.some((path) => path === 'secrets' || path.startsWith('source_revision_config.'));
   return {
     next,
     asked: {
       sourceConfig: asked(toSourceConfig(config), withListener(target)),
-      sourceRevisionConfig: asked(revisionConfig, target.sourceRevisionConfig),
+      sourceRevisionConfig: askedRevision(revisionConfig, target.sourceRevisionConfig),
     },
     changed,
     changes: [...configs, ...secrets],
@@ -193,6 +207,8 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
       ...immutableIssues(target, config),
       ...clearedImage(target, next.sourceRevisionConfig),
       ...unmasked.issues,
+      ...mergedCommandIssues(next.sourceRevisionConfig, revisionConfig.commands),
+      ...sharedNameIssues(next, { sentEnv: revisionConfig.env != null, sentSecrets: patch.secrets != null }),
     ],
   };
 }

@@ -11,7 +11,8 @@ import { volumeMountsSchema } from './volume-mount.ts';
 const MAX_ARGUMENTS = 256;
 const MAX_ARGUMENT_LENGTH = 32_768;
 
-const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
+/** A command or its arguments. */
+export const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
 
 /**
  * An init container or sidecar. `restartPolicy: Always` makes it a native sidecar. OnFailure and Never need Kubernetes

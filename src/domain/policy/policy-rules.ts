@@ -130,6 +130,18 @@ function secretCaps({ secrets, storedSecrets = [], caps }: SecretsView): Violati
   return found;
 }
 
+type EnvView = Pick<PolicyView, 'env' | 'storedEnv' | 'caps'>;
+
+function envCaps({ env = [], storedEnv = [], caps }: EnvView): Violation[] {
+  const loc = ['source_revision_config', 'env'];
+  const found: Violation[] = [];
+  if (exceeds(env.length, caps.env_count, storedEnv.length))
+    found.push({ loc, msg: `must not have more than ${caps.env_count} entries` });
+  if (exceeds(secretBytes(env), caps.env_bytes, secretBytes(storedEnv)))
+    found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
+  return found;
+}
+
 function environments({ spec, caps }: PodView): Violation[] {
   const found: Violation[] = [];
   for (const { container, loc: at } of eachContainer(spec)) {
@@ -172,7 +184,7 @@ export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_cap', check: capIssues },
-  { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...environments(view)] },
+  { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...envCaps(view), ...environments(view)] },
 ];
 
 /** A violation of pods. */
@@ -208,14 +220,17 @@ function firstOfEachField(issues: readonly BodyIssue[]): BodyIssue[] {
   });
 }
 
-/** The policy violations of secrets that are added to stored values, which are not checked. */
-export function secretPolicyViolations(
-  { sourceConfig, ...secrets }: Pick<PolicyInput, 'sourceConfig' | 'secrets' | 'storedSecrets'>,
+/** The policy violations of secrets and env that are added to stored values, which are not checked. */
+export function variablePolicyViolations(
+  {
+    sourceConfig,
+    ...variables
+  }: Pick<PolicyInput, 'sourceConfig' | 'secrets' | 'storedSecrets' | 'env' | 'storedEnv'>,
   policy: Policy,
 ): BodyIssue[] {
   const caps = capsFor(policy, sourceConfig.deployment_type);
-  const found = secretCaps({ ...secrets, caps }).map((violation) => ({ ...violation, type: ENVIRONMENT }));
-  return firstOfEachField(found);
+  const found = [...secretCaps({ ...variables, caps }), ...envCaps({ ...variables, caps })];
+  return firstOfEachField(found.map((violation) => ({ ...violation, type: ENVIRONMENT })));
 }
 
 /** All policy violations of the values to store. */

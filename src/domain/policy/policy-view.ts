@@ -3,6 +3,7 @@ import type { Secret, SourceConfig } from '../deployment/deployment.ts';
 import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import type { Variable } from '../run-settings/run-settings.ts';
 import type { Caps } from './policy.ts';
 
 /** Input of the policy rules. */
@@ -23,6 +24,10 @@ export interface PolicyInput {
   readonly secrets: readonly Secret[];
   /** The secrets that they replace. A number or size that does not grow is allowed. Absent: none. */
   readonly storedSecrets?: readonly Secret[];
+  /** The env of the revision to store. Absent: none. */
+  readonly env?: readonly Variable[];
+  /** The env that it replaces. A number or size that does not grow is allowed. Absent: none. */
+  readonly storedEnv?: readonly Variable[];
   /** Base name of the objects of the deployment. */
   readonly appName: string;
   /** URL that the server assigns, which is always allowed. null: none. */

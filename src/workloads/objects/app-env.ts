@@ -15,10 +15,12 @@ import {
   type SignalEndpoint,
   signalEndpoints,
 } from '../../domain/resource-spec/exporter-variables.ts';
-import { APP_PORT, cacheUri } from '../addresses.ts';
+import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../domain/run-settings/revision-content.ts';
+import { cacheUri } from '../addresses.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { deploymentId, imageVersion, revisionId } from '../labels.ts';
 import { componentName, databaseName } from '../names.ts';
+import { appPort, ownValue, ownVariableNames } from '../run-settings.ts';
 
 type TracingEnvName = (typeof TRACING_ENV_NAMES)[number];
 type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName | SignalEndpoint;
@@ -39,20 +41,23 @@ function fromSecret(name: EnvName, secret: string, key: string): EnvVar[] {
   return [{ name, valueFrom: { secretKeyRef: { name: secret, key } } }];
 }
 
-/**
- * The URI of an external service is in the env Secret. Without an env Secret (resource applied by hand), the app must
- * set the variable itself.
- */
+/** A value of the env Secret. Without an env Secret (resource applied by hand), the app must set the variable itself. */
 function fromEnvSecret(resource: ManagedDeployment, name: EnvName, key: string): EnvVar[] {
   const { envSecretName } = resource.spec.revision;
   return envSecretName === undefined ? [] : fromSecret(name, envSecretName, key);
+}
+
+/** The URI of an external service: a variable of the revision, otherwise a key of the env Secret. */
+function externalUri(resource: ManagedDeployment, name: EnvName, variable: string): EnvVar[] {
+  const value = ownValue(resource, variable);
+  return value === undefined ? fromEnvSecret(resource, name, variable) : [{ name, value }];
 }
 
 function databaseEnv(resource: ManagedDeployment): EnvVar[] {
   const { external, poolSize } = resource.spec.database;
   return [
     ...(external
-      ? fromEnvSecret(resource, 'DATABASE_URI', 'DATABASE_URI_CUSTOM')
+      ? externalUri(resource, 'DATABASE_URI', EXTERNAL_DATABASE)
       : fromSecret('DATABASE_URI', databaseName(resource), 'uri')),
     ...plain('DATABASE_POOL_SIZE', String(poolSize)),
   ];
@@ -60,7 +65,7 @@ function databaseEnv(resource: ManagedDeployment): EnvVar[] {
 
 function cacheEnv(resource: ManagedDeployment): EnvVar[] {
   return resource.spec.cache.external
-    ? fromEnvSecret(resource, 'CACHE_URI', 'CACHE_URI_CUSTOM')
+    ? externalUri(resource, 'CACHE_URI', EXTERNAL_CACHE)
     : plain('CACHE_URI', cacheUri(resource));
 }
 
@@ -94,9 +99,11 @@ const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
  * to an endpoint of the user. With headers of the platform, the endpoint of each kind of telemetry is also set, because
  * an image or an undeclared Secret could otherwise set it.
  */
-function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
+function otlpEnv(resource: ManagedDeployment, config: RenderConfig): EnvVar[] {
+  const { tracing } = resource.spec;
   const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;
-  const own = [...(tracing.ownVariables ?? []), ...(tracing.exporterVariables ?? [])];
+  const ofSecret = [...(tracing.ownVariables ?? []), ...(tracing.exporterVariables ?? [])];
+  const own = [...ofSecret, ...ownVariableNames(resource)];
   if (otlpEndpoint === null || hasOwnEndpoint(own)) return [];
   const sendsHeaders = secret && !own.includes(HEADERS) && !exposesHeaders(own, otlpEndpoint);
   return [
@@ -123,6 +130,7 @@ function tracingEnv(resource: ManagedDeployment, component: Component, config: R
   const { project, ownVariables = [], exporterVariables = [] } = resource.spec.tracing;
   const fallback = componentName(resource, component);
   const service = config.otlpEndpoint === null ? fallback : (project ?? fallback);
+  const ofEnv: ReadonlySet<string> = new Set(ownVariableNames(resource));
   const own: ReadonlySet<string> = new Set(ownVariables);
   return [
     ...[
@@ -135,7 +143,7 @@ function tracingEnv(resource: ManagedDeployment, component: Component, config: R
     ...[...new Set(exporterVariables)]
       .filter((name) => !own.has(name))
       .flatMap((name) => fromEnvSecret(resource, name as EnvName, name)),
-  ];
+  ].filter(({ name }) => !ofEnv.has(name));
 }
 
 /**
@@ -146,7 +154,7 @@ export function appEnv(resource: ManagedDeployment, component: Component, config
   const { spec, metadata } = resource;
   return [
     ...plain('COMPONENT', component),
-    ...plain('PORT', String(APP_PORT)),
+    ...plain('PORT', String(appPort(resource))),
     ...databaseEnv(resource),
     ...cacheEnv(resource),
     ...plain('DEPLOYMENT_ID', deploymentId(resource)),
@@ -189,13 +197,19 @@ export function poolSizeOf(templates: PodTemplates): number | null {
  * Environment of an init container or sidecar. An entry with the name of a variable of the app container, and without
  * value and valueFrom, gets the value of the app. Therefore an init container with migrations can reach the database,
  * and a log shipper does not get the credentials.
+ * @param app variables of Berth in the app container
+ * @param own variables of the revision that take the place of variables of Berth
  */
-export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[]): V1EnvVar[] {
+export function requestedEnv(
+  env: readonly UserEnvVar[],
+  app: readonly V1EnvVar[],
+  own: readonly V1EnvVar[] = [],
+): V1EnvVar[] {
   const asks = ({ value, valueFrom }: UserEnvVar) => value === undefined && valueFrom === undefined;
   const given = env.filter((entry) => !asks(entry)).map(({ name }) => name);
   const platform = platformExporter(app);
   const isRefused = platform !== null && (hasOwnEndpoint(given) || exposesHeaders(given, platform.endpoint));
-  const offered = new Map(app.map((variable) => [variable.name, variable]));
+  const offered = new Map([...app, ...own].map((variable) => [variable.name, variable]));
   if (isRefused) offered.delete(HEADERS);
   const all = env.map((entry) => (asks(entry) ? (offered.get(entry.name) ?? entry) : entry));
   const isHanded = platform !== null && !isRefused && env.some((each) => each.name === HEADERS && asks(each));

@@ -4,7 +4,7 @@ import type { HealthCheckSpec } from '../../contract/resource/component-settings
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { HEALTH_CHECK_DEFAULTS } from '../../domain/pod-settings/health-check.ts';
 import type { Component } from '../../domain/resource-spec/components.ts';
-import { APP_PORT, PORT_NAMES } from '../addresses.ts';
+import { PORT_NAMES } from '../addresses.ts';
 import { kubernetesAtLeast } from '../cluster-support.ts';
 
 const STARTUP_PERIOD_SECONDS = 2;
@@ -85,7 +85,7 @@ export function appProbes(
   { spec }: ManagedDeployment,
   component: Component,
   config: RenderConfig,
-  appPort = APP_PORT,
+  appPort: number,
 ): Partial<V1Container> {
   const check = spec.components[component]?.healthCheck ?? platformCheck(component, config);
   const isServing = component === 'api';

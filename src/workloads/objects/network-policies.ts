@@ -4,7 +4,7 @@ import type { ManagedDeployment } from '../../contract/resource/managed-deployme
 import { LABELS } from '../../contract/resource/names.ts';
 import { publicNetworks } from '../../domain/net/networks.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
-import { APP_PORT, CACHE_PORT, DATABASE_PORT } from '../addresses.ts';
+import { CACHE_PORT, DATABASE_PORT } from '../addresses.ts';
 import type { KubeObject } from '../desired-object.ts';
 import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLabels } from '../labels.ts';
 import { app, cacheName, databaseName } from '../names.ts';
@@ -130,7 +130,11 @@ function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
  * Rules for an isolated app in a default-deny namespace. The rules allow traffic to the app's own pods and data
  * services, DNS and the internet.
  */
-function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
+function isolatedAppSpec(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  ports: readonly number[],
+): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };
   return {
     podSelector: appPods(resource),
@@ -139,7 +143,7 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
       { from: [own] },
       {
         from: [{ namespaceSelector: platformNamespaces(config) }],
-        ports: [tcp(APP_PORT)],
+        ports: ports.map(tcp),
       },
     ],
     egress: [
@@ -166,9 +170,14 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
 /**
  * The NetworkPolicy of the app pods, if apps are isolated. For apps that are not isolated, the rules of the namespace
  * apply.
+ * @param ports the ports on which app pods serve HTTP, at least one
  */
-export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
+export function appPolicy(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  ports: readonly number[],
+): KubeObject[] {
   return config.networkIsolation
-    ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]
+    ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config, ports))]
     : [];
 }

@@ -14,9 +14,11 @@ import { ordinary, startOrder } from '../../domain/kubernetes/pod-containers.ts'
 import type { Volume } from '../../domain/kubernetes/volume.ts';
 import { VOLUME_KINDS } from '../../domain/kubernetes/volume-kinds.ts';
 import { COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
+import { mayComeFromApp } from '../../domain/resource-spec/exporter-variables.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
 import { serviceAccountName } from '../names.ts';
+import { appPort, commandOf, ownEnv } from '../run-settings.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { appProbes } from './app-probes.ts';
 import { containerResources, withEphemeralStorage, withGpus } from './container-resources.ts';
@@ -52,8 +54,9 @@ function appContainer(
     image,
     imagePullPolicy: appPullPolicy(resource, image, config),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
-    env: appEnv(resource, component, config),
-    ...appProbes(resource, component, config),
+    ...commandOf(resource, component),
+    env: [...appEnv(resource, component, config), ...ownEnv(resource)],
+    ...appProbes(resource, component, config, appPort(resource)),
     ...containerResources(withGpus(storage, gpu)),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(levelOf(resource, config)),
@@ -64,17 +67,23 @@ function levelOf({ spec }: ManagedDeployment, { podSecurity }: RenderConfig): Se
   return securityLevel(podSecurity, spec.podTemplate.securityProfile);
 }
 
+/** The variables that init containers and sidecars can request. */
+interface AppEnv {
+  readonly berth: readonly V1EnvVar[];
+  readonly own: readonly V1EnvVar[];
+}
+
 /** An init container or sidecar, completed with its security context, pull policy and requested variables. */
 function userContainer(
   container: Container,
-  env: readonly V1EnvVar[],
+  { berth, own }: AppEnv,
   level: SecurityLevel,
   config: RenderConfig,
 ): V1Container {
   return {
     ...container,
     imagePullPolicy: givenPullPolicy(container.image, config, container.imagePullPolicy),
-    ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
+    ...(container.env === undefined ? {} : { env: requestedEnv(container.env, berth, own) }),
     securityContext: containerSecurity(level, container.securityContext),
   };
 }
@@ -108,7 +117,10 @@ function podSpec(
   const sidecars = podTemplate.sidecars ?? [];
   const initContainers = startOrder(sidecars, podTemplate.initContainers ?? []);
   const besides = ordinary(sidecars);
-  const env = appEnv(resource, component, config);
+  const env = {
+    berth: appEnv(resource, component, config),
+    own: ownEnv(resource).filter(({ name }) => mayComeFromApp(name)),
+  };
   const level = levelOf(resource, config);
   return {
     serviceAccountName: serviceAccountName(resource),

@@ -1,5 +1,5 @@
 /** Deployments that the benches of the cluster create. */
-import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../src/contract/render/to-resource.ts';
+import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../../src/domain/run-settings/revision-content.ts';
 import { NAME } from '../load/load.ts';
 
 /** @param pods number of pods of each component; 0: all objects exist, but no pod runs */
@@ -20,8 +20,8 @@ const EXTERNAL_HOST = 'data.registry.example';
 export const bodyAlone = (name: string) => ({
   ...body(name, 1),
   secrets: [
-    { name: EXTERNAL_DATABASE_SECRET, value: `postgres://shop:a-password@${EXTERNAL_HOST}:5432/shop` },
-    { name: EXTERNAL_CACHE_SECRET, value: `redis://${EXTERNAL_HOST}:6379` },
+    { name: EXTERNAL_DATABASE, value: `postgres://shop:a-password@${EXTERNAL_HOST}:5432/shop` },
+    { name: EXTERNAL_CACHE, value: `redis://${EXTERNAL_HOST}:6379` },
   ],
 });
 

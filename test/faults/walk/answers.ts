@@ -2,7 +2,8 @@
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import { type PodSettings, podSettingsOf } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
-import { type LaneIdentity, type PatchOfWalk, type WalkRecord, withSettings } from './record.ts';
+import { type RunSettings, runSettingsOf } from '../../../src/domain/run-settings/run-settings.ts';
+import { type LaneIdentity, type PatchOfWalk, type WalkRecord, withPodSettings } from './record.ts';
 import type { WalkWorld } from './world.ts';
 
 export interface WalkCondition {
@@ -30,7 +31,7 @@ export interface WalkDeployment {
     readonly resource_spec: ResourceSpec | null;
     readonly custom_url: string | null;
   } & PodSettings;
-  readonly source_revision_config: { readonly image_uri: string };
+  readonly source_revision_config: { readonly image_uri: string } & RunSettings;
   readonly effective_resource_spec: unknown;
 }
 
@@ -74,16 +75,17 @@ export function recordOf({
   return {
     spec,
     image: revision.image_uri,
+    settings: runSettingsOf(revision),
     secrets: inOrder,
     customUrl: config.custom_url,
-    ...withSettings(podSettingsOf(config)),
+    ...withPodSettings(podSettingsOf(config)),
   };
 }
 
 /** The record as text, for comparison. */
-export function recordText({ spec, image, secrets, customUrl, settings }: WalkRecord): string {
+export function recordText({ secrets, podSettings = {}, ...others }: WalkRecord): string {
   const inOrder = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return canonical({ spec, image, secrets: inOrder, customUrl, ...withSettings(settings ?? {}) });
+  return canonical({ ...others, secrets: inOrder, ...withPodSettings(podSettings) });
 }
 
 const path = (id: string) => `/v2/deployments/${id}`;
@@ -119,13 +121,13 @@ export async function createDeployment(
   world: WalkWorld,
   name: string,
   { type }: LaneIdentity,
-  { spec, image, secrets, customUrl, settings }: WalkRecord,
+  { spec, image, settings, podSettings, secrets, customUrl }: WalkRecord,
 ): Promise<WalkDeployment> {
   const body = {
     name,
     source: 'external_image',
-    source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl, ...settings },
-    source_revision_config: { image_uri: image },
+    source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl, ...podSettings },
+    source_revision_config: { image_uri: image, ...settings },
     secrets,
   };
   const answer = await world.call<WalkDeployment>('POST', '/v2/deployments', body);

@@ -6,6 +6,9 @@ import { schemaLeaves, valueLeaves } from './spec-paths.ts';
 
 const LEAVES: ReadonlySet<string> = new Set(schemaLeaves(resourceSpecSchema));
 
+/** The run settings. */
+const SETTINGS = ['port', 'commands', 'env'] as const;
+
 const CHANGES = ['set', 'changed', 'removed'] as const;
 type Change = (typeof CHANGES)[number];
 
@@ -35,6 +38,7 @@ export class Coverage {
   readonly #changed = new Set<string>();
   readonly #sent = new Set<string>();
   readonly #revised = new Map<string, number>();
+  readonly #settings = new Map<Change, Set<string>>(CHANGES.map((change) => [change, new Set()]));
 
   /** Counts a call. */
   sent({ move, call }: WalkStep): void {
@@ -61,19 +65,27 @@ export class Coverage {
     for (const [leaf, text] of valueLeaves(after.spec, LEAVES))
       if (was.get(leaf) !== text) this.#changed.add(leaf);
     if (before.image !== after.image) count(this.#revised, 'image_uri changed');
+    for (const field of SETTINGS) {
+      const change = changeOf(before.settings[field], after.settings[field]);
+      if (change === null) continue;
+      count(this.#revised, `${field} ${change}`);
+      this.#settings.get(change)?.add(field);
+    }
     if (canonical(before.secrets) !== canonical(after.secrets)) count(this.#revised, 'secrets changed');
     if (call.kind !== 'patch' && call.kind !== 'tags') count(this.#revised, call.kind);
   }
 
-  /** Fields of resource_spec that were never set, changed or removed. */
+  /** Fields of resource_spec and run settings that were never set, changed or removed. */
   missing(): string[] {
-    return CHANGES.flatMap((change) =>
-      RESOURCE_SPEC_FIELDS.filter(
+    return CHANGES.flatMap((change) => {
+      const fields = RESOURCE_SPEC_FIELDS.filter(
         (field) =>
           !(change === 'removed' && NEVER_REMOVED.has(field)) &&
           this.#fields.get(change)?.has(field) !== true,
-      ).map((field) => `${field} was never ${change}`),
-    );
+      );
+      const settings = SETTINGS.filter((field) => this.#settings.get(change)?.has(field) !== true);
+      return [...fields, ...settings].map((field) => `${field} was never ${change}`);
+    });
   }
 
   /** The figures of the plan, one line each. */

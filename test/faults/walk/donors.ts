@@ -105,7 +105,9 @@ export async function makePrerequisites({ admin, namespace }: WalkWorld): Promis
     metadata: { name, namespace },
     spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
   }));
-  for (const object of [...accounts, ...claims]) {
+  // The operator rejects a name that a Secret of Berth could have, unless another Secret has the name.
+  const tls = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'payments-tls', namespace } };
+  for (const object of [...accounts, ...claims, tls]) {
     try {
       await admin.create(object);
     } catch (error) {

@@ -10,19 +10,24 @@ export interface Issue {
 }
 
 /** The part of a record whose change creates a revision. */
-function ofRevision({ image, secrets }: WalkRecord): string {
-  return recordText({ spec: {}, image, secrets, customUrl: null });
+function ofRevision({ image, settings, secrets }: WalkRecord): string {
+  return recordText({ spec: {}, image, settings, secrets, customUrl: null });
 }
 
 function recordDiff(found: WalkRecord, expected: WalkRecord): string[] {
   return differences(JSON.parse(recordText(found)), JSON.parse(recordText(expected)), 'record');
 }
 
+/** Whether the user has an own database. */
+export function hasOwnDatabase({ secrets, settings: { env = [] } }: WalkRecord): boolean {
+  return [...secrets, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+}
+
 /** With a database of the user's own, any number of connections is allowed. */
-function isAllowedNow(call: WalkCall, { secrets }: WalkRecord): boolean {
+function isAllowedNow(call: WalkCall, record: WalkRecord): boolean {
   const setsConnections =
     call.kind === 'patch' && call.body.source_config?.resource_spec?.['db_max_connections'] != null;
-  return setsConnections && secrets.some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+  return setsConnections && hasOwnDatabase(record);
 }
 
 /** Checks the effects of an accepted call. */

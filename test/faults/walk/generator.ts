@@ -21,6 +21,7 @@ import {
   type WalkStep,
 } from './record.ts';
 import { rejectedBody, rejectedMove } from './rejected-moves.ts';
+import { settingsMove } from './settings-moves.ts';
 import { fieldMove, type Move, specMove } from './spec-moves.ts';
 
 /** The state of a lane before a step. */
@@ -83,14 +84,15 @@ export class StepGenerator {
     if (following !== undefined) return this.#spec(following);
     const dice = random.next();
     if (dice < 0.08) return this.#revert(record);
-    if (dice < 0.21) return this.#revision(view);
-    if (dice < 0.28) return this.#secrets(record);
+    if (dice < 0.19) return this.#revision(view);
+    if (dice < 0.24) return this.#secrets(record);
+    if (dice < 0.29) return this.#settings(record);
     if (dice < 0.32) return this.#url();
     if (dice < 0.34) return { move: 'tags', what: 'tags', call: { kind: 'tags', on: random.chance(0.5) } };
     if (dice < 0.39) return this.#spec(rejectedMove(random));
     if (dice < 0.42) return this.#rejectedBody();
     if (dice < 0.46) return this.#both(record);
-    if (dice < 0.5) return this.#settings();
+    if (dice < 0.5) return this.#podSettings();
     return this.#spec(this.#requiredMove(record.spec) ?? this.#begin(record.spec));
   }
 
@@ -207,9 +209,14 @@ export class StepGenerator {
     });
   }
 
-  #settings(): Omit<WalkStep, 'wait'> {
+  #podSettings(): Omit<WalkStep, 'wait'> {
     const { what, change } = podSettingMove(this.#random);
     return this.#patch('pod settings', what, { source_config: change });
+  }
+
+  #settings({ settings }: WalkRecord): Omit<WalkStep, 'wait'> {
+    const { what, change } = settingsMove(settings, this.#random);
+    return this.#patch('run settings', what, { source_revision_config: change });
   }
 
   #url(): Omit<WalkStep, 'wait'> {
@@ -256,5 +263,5 @@ export class StepGenerator {
   }
 }
 
-const REST = { image: 'registry.test/app:1', secrets: [], customUrl: null } as const;
+const REST = { image: 'registry.test/app:1', settings: {}, secrets: [], customUrl: null } as const;
 const BLANK: WalkRecord = { spec: {}, ...REST };

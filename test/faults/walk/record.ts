@@ -8,15 +8,22 @@ import {
   podSettingsOf,
 } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
+import {
+  mergeRunSettings,
+  type RunSettings,
+  type SentRunSettings,
+} from '../../../src/domain/run-settings/run-settings.ts';
+import { wholeSettings } from './settings-moves.ts';
 
 /** The part of a deployment that clients can change. */
 export interface WalkRecord {
   readonly spec: ResourceSpec;
   readonly image: string;
+  readonly settings: RunSettings;
   readonly secrets: readonly Secret[];
   readonly customUrl: string | null;
   /** Absent: no settings. */
-  readonly settings?: PodSettings;
+  readonly podSettings?: PodSettings;
 }
 
 /** The properties of a lane that never change. */
@@ -41,7 +48,7 @@ export interface PatchOfWalk {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
     readonly custom_url?: string | null;
   } & PodSettingsBody;
-  readonly source_revision_config?: {
+  readonly source_revision_config?: SentRunSettings & {
     readonly image_uri?: string | null;
     readonly repo_ref?: string;
     readonly workflow_config_path?: string;
@@ -76,7 +83,7 @@ export function isSwitchedOff({ spec }: Pick<WalkRecord, 'spec'>): boolean {
   return spec.max_scale === 0;
 }
 
-/** The settings of a PATCH, in which null clears. */
+/** The pod settings of a PATCH, in which null clears. */
 function podSettingsBodyOf({
   resource_spec: _spec,
   custom_url: _url,
@@ -85,9 +92,9 @@ function podSettingsBodyOf({
   return settings;
 }
 
-/** The part of a record with these settings. Without settings, the part is empty. */
-export function withSettings(settings: PodSettings): Pick<WalkRecord, 'settings'> {
-  return Object.keys(settings).length === 0 ? {} : { settings };
+/** The part of a record with these pod settings. Without settings, the part is empty. */
+export function withPodSettings(podSettings: PodSettings): Pick<WalkRecord, 'podSettings'> {
+  return Object.keys(podSettings).length === 0 ? {} : { podSettings };
 }
 
 /** The record after a PATCH according to the contract: absent fields stay, null clears, the volume size stays. */
@@ -102,9 +109,10 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   return {
     spec,
     image: revision?.image_uri ?? record.image,
+    settings: mergeRunSettings(record.settings, revision ?? {}),
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
-    ...withSettings(mergePodSettings(record.settings ?? {}, podSettingsBodyOf(config ?? {}))),
+    ...withPodSettings(mergePodSettings(record.podSettings ?? {}, podSettingsBodyOf(config ?? {}))),
   };
 }
 
@@ -119,9 +127,9 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
     source_config: {
       resource_spec: spec,
       custom_url: to.customUrl,
-      ...podSettingsAsPatch(podSettingsOf(to.settings ?? {})),
+      ...podSettingsAsPatch(podSettingsOf(to.podSettings ?? {})),
     },
-    source_revision_config: { image_uri: to.image },
+    source_revision_config: { image_uri: to.image, ...wholeSettings(to.settings) },
     secrets: to.secrets,
   };
 }

@@ -70,6 +70,9 @@ const REJECTED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
   { workflow_config_path: 'berth.json' },
   { repo_commit_sha: 'ab'.repeat(20) },
   { image_uri: 'registry.test/app:3', repo_ref: 'main' },
+  { port: 65_536 },
+  { env: [{ name: 'PORT', value: '1' }] },
+  { commands: { api: { args: Array.from({ length: 300 }, () => 'x') } } },
 ];
 
 /** A new revision that the API must reject. */

@@ -8,6 +8,7 @@ import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.t
 import { canonical, recordOf, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable, maskText, replacements } from './cluster-state.ts';
 import { differences, diffObjects } from './diff.ts';
+import { hasOwnDatabase } from './effects.ts';
 
 /** Stored templates in use in addition to the kept ones: active, desired, failed, failed in place. */
 const IN_USE = 4;
@@ -98,13 +99,12 @@ export interface Reached {
  * credentials stay.
  */
 const REMAINING = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/;
-const OWN_DATABASE = 'DATABASE_URI_CUSTOM';
 
 /** The differences between the walked state and that of a fresh deployment. */
 export function differencesOf(walked: Reached, direct: Reached): string[] {
   const mine = comparable(walked.state, walked.deployment);
   const theirs = comparable(direct.state, direct.deployment);
-  const ownDatabase = walked.deployment.secrets.some(({ name }) => name === OWN_DATABASE);
+  const ownDatabase = hasOwnDatabase(recordOf(walked.deployment));
   return [
     ...diffObjects(mine, theirs, (name) => ownDatabase && REMAINING.test(name) && mine.has(name)),
     ...differences(

@@ -8,6 +8,7 @@ import { deployment, stateOf } from './walk-fixtures.ts';
 const record: WalkRecord = {
   spec: { cpu: 1, labels: { a: 'b' }, db_storage_gi: 20 },
   image: 'registry.test/app:1',
+  settings: { port: 80, commands: { api: { args: ['a'] } } },
   secrets: [{ name: 'A', value: '1' }],
   customUrl: null,
 };
@@ -34,11 +35,11 @@ describe('a record after a PATCH', () => {
         health_checks: { api: { type: 'tcp' }, queue: { type: 'none' } },
       },
     });
-    expect(set.settings?.health_checks).toEqual({ api: { type: 'tcp' }, queue: { type: 'none' } });
+    expect(set.podSettings?.health_checks).toEqual({ api: { type: 'tcp' }, queue: { type: 'none' } });
     const less = afterPatch(set, { source_config: { security_profile: null, health_checks: { api: null } } });
-    expect(less.settings).toEqual({ health_checks: { queue: { type: 'none' } } });
+    expect(less.podSettings).toEqual({ health_checks: { queue: { type: 'none' } } });
     expect(afterPatch(less, { source_config: { health_checks: null } })).toEqual(record);
-    expect(afterPatch(record, patchTo(record, set)).settings).toEqual(set.settings);
+    expect(afterPatch(record, patchTo(record, set)).podSettings).toEqual(set.podSettings);
     expect(afterPatch(set, patchTo(set, record))).toEqual(record);
   });
 
@@ -47,6 +48,7 @@ describe('a record after a PATCH', () => {
       ...record,
       spec: { memory_mb: 1, db_storage_gi: 40 },
       customUrl: 'https://a.example',
+      settings: { env: [{ name: 'B', value: '' }], commands: { queue: { args: ['q'] } } },
     };
     expect(afterPatch(later, patchTo(later, record))).toEqual({
       ...record,

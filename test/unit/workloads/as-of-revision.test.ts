@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
 import { pullSecretName } from '../../../src/contract/resource/names.ts';
+import { type RunSettings, runSettingsOf } from '../../../src/domain/run-settings/run-settings.ts';
 import { asOfRevision } from '../../../src/workloads/as-of-revision.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
+import { parseStoredTemplates, storedTemplates } from '../../../src/workloads/stored-templates.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
+import { withSettings as withPodSettings } from './pod-settings-cases.ts';
 import { CLOUD, minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';
 
 const FULL = minimalRequest(fullResourceSpec);
@@ -18,7 +21,23 @@ function pulled(resource: ManagedDeployment): ManagedDeployment {
   return { ...resource, spec: { ...resource.spec, podTemplate: { ...podTemplate, imagePullSecrets } } };
 }
 
+const withSettings = (settings: RunSettings, spec: object = {}) => {
+  const request = minimalRequest(spec);
+  const source_revision_config = { ...request.source_revision_config, ...settings };
+  return resourceOf({ ...request, source_revision_config }, SELF_HOSTED);
+};
+
 const CASES: Record<string, ManagedDeployment> = {
+  'a port and variables of its own': withSettings({
+    port: 80,
+    env: [{ name: 'OTEL_SERVICE_NAME', value: 'x' }],
+  }),
+  'an external database in env': withSettings({
+    env: [{ name: 'DATABASE_URI_CUSTOM', value: 'postgresql://x' }],
+  }),
+  'commands of all components': withSettings({
+    commands: { api: { args: ['a'] }, queue: { args: ['q'] }, executor: { command: ['e'] } },
+  }),
   'no secrets': resourceOf(minimalRequest(), SELF_HOSTED),
   'every field': resourceOf(of('KEY'), SELF_HOSTED),
   'an external database': resourceOf(of('DATABASE_URI_CUSTOM'), SELF_HOSTED),
@@ -26,6 +45,17 @@ const CASES: Record<string, ManagedDeployment> = {
   'tracing variables of its own': resourceOf(of('OTEL_SERVICE_NAME', 'OTEL_EXPORTER_OTLP_HEADERS'), CLOUD),
   'an image of its own repository': pulled(resourceOf(of('KEY'), CLOUD)),
 };
+/** The components of the current spec, of which those of commands follow the commands of the desired revision. */
+function componentsFor(before: ManagedDeployment, after: ManagedDeployment) {
+  const kept = Object.entries(before.spec.components).filter(
+    ([, component]) => component?.byCommand !== true,
+  );
+  const created = Object.entries(after.spec.components).filter(
+    ([, component]) => component?.byCommand === true,
+  );
+  return Object.fromEntries([...created, ...kept]) as ManagedDeployment['spec']['components'];
+}
+
 const CONFIG = { ...CLOUD, otlpEndpoint: 'http://collector:4318', otlpHeadersSecret: 'headers' };
 
 describe('a resource as of a revision', () => {
@@ -47,24 +77,64 @@ describe('a resource as of a revision', () => {
         ],
       };
       const { database, cache, tracing } = after.spec;
+      const { port: _p, commands: _c, env: _e, ...pods } = podTemplate;
       const spec = {
         ...before.spec,
         revision,
-        podTemplate,
+        components: componentsFor(before, after),
+        podTemplate: { ...pods, ...runSettingsOf(after.spec.podTemplate) },
         database: { ...before.spec.database, external: database.external },
         cache: { ...before.spec.cache, external: cache.external },
         tracing,
       };
-      const seen = asOfRevision({ ...before, spec }, before.spec.revision, templates);
+      const settings = runSettingsOf(before.spec.podTemplate);
+      const seen = asOfRevision({ ...before, spec }, before.spec.revision, { templates, settings });
       expect(templateInputsHash(seen)).toBe(templateInputsHash(before));
     }
+  });
+
+  test('has a component of a command only when the revision has the command', () => {
+    const worker = withSettings({ commands: { queue: { args: ['work'] } } });
+    const plain = withSettings({});
+    const seen = (current: ManagedDeployment, former: ManagedDeployment) => {
+      const settings = runSettingsOf(former.spec.podTemplate);
+      const record = { templates: renderTemplates(former, CONFIG), settings };
+      return Object.keys(asOfRevision(current, former.spec.revision, record).spec.components);
+    };
+    expect(seen(worker, plain)).toEqual(['api']);
+    expect(seen(plain, worker)).toEqual(['api', 'queue']);
+    // The field of resource_spec is the reason for the queue, not the command.
+    expect(seen(withSettings({ commands: { queue: { args: ['x'] } } }, { queue_cpu: 1 }), plain)).toEqual([
+      'api',
+      'queue',
+    ]);
+  });
+
+  test('has the pod settings of a component of a command when the current spec lacks the component', () => {
+    const request = withPodSettings({
+      health_checks: { queue: { type: 'exec', command: ['check'] } },
+      placement: { queue: { node_selector: { disk: 'ssd' } } },
+      gpu: { queue: { resource: 'example.com/gpu', count: 1 } },
+    });
+    const [worker, plain] = [{ commands: { queue: { args: ['work'] } } }, {}].map((settings) => {
+      const source_revision_config = { ...request.source_revision_config, ...settings };
+      return resourceOf({ ...request, source_revision_config }, SELF_HOSTED);
+    }) as [ManagedDeployment, ManagedDeployment];
+    const templates = renderTemplates(worker, CONFIG);
+    const stored = JSON.parse(JSON.stringify(storedTemplates(worker, templates, 1)));
+    const { settings = {}, componentSettings = {} } = parseStoredTemplates(stored) ?? {};
+    const seen = asOfRevision(plain, worker.spec.revision, { templates, settings, componentSettings });
+    expect(plain.spec.components.queue).toBe(undefined);
+    expect(renderTemplates(seen, CONFIG)).toEqual(templates);
+    expect(templateInputsHash(seen)).toBe(templateInputsHash(worker));
   });
 
   test('has the rest of the current spec', () => {
     const before = CASES['every field'] as ManagedDeployment;
     const podTemplate = { ...before.spec.podTemplate, labels: { team: 'other' } };
     const changed = { ...before, spec: { ...before.spec, podTemplate } };
-    const seen = asOfRevision(changed, before.spec.revision, renderTemplates(before, CONFIG));
+    const record = { templates: renderTemplates(before, CONFIG), settings: {} };
+    const seen = asOfRevision(changed, before.spec.revision, record);
     expect(templateInputsHash(seen)).toBe(templateInputsHash(changed));
   });
 });

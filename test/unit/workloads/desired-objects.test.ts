@@ -5,11 +5,13 @@ import type { ManagedDeployment } from '../../../src/contract/resource/managed-d
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { canonicalJson } from '../../../src/domain/core/hash.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
+import type { RunSettings } from '../../../src/domain/run-settings/run-settings.ts';
 import type { DesiredObject } from '../../../src/workloads/desired-object.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
+import { validRunSettings } from '../../arbitraries/run-settings.ts';
 import { CLOUD, minimalRequest, render, resourceOf, SELF_HOSTED } from './render-request.ts';
 
 const RUNS = { numRuns: 40 };
@@ -31,16 +33,22 @@ function reversed<T>(value: T): T {
   return Object.fromEntries(entries.map(([key, member]) => [key, reversed(member)])) as T;
 }
 
-const rendered = (spec: ResourceSpec, config = SELF_HOSTED) => render(minimalRequest(spec), config);
+const rendered = (spec: ResourceSpec, config = SELF_HOSTED, settings: RunSettings = {}) =>
+  render(withSettings(spec, settings), config);
+
+const withSettings = (spec: ResourceSpec, settings: RunSettings) => {
+  const request = minimalRequest(spec);
+  return { ...request, source_revision_config: { ...request.source_revision_config, ...settings } };
+};
 
 describe('the desired objects of every valid spec', () => {
   test('are the same after a change to another spec and back', () => {
     const spec = validResourceSpec();
     fc.assert(
-      fc.property(spec, spec, (a, b) => {
-        const before = canonicalJson(rendered(a).objects);
-        rendered(b);
-        expect(canonicalJson(rendered(a).objects)).toBe(before);
+      fc.property(spec, spec, validRunSettings, validRunSettings, (a, b, withA, withB) => {
+        const before = canonicalJson(rendered(a, SELF_HOSTED, withA).objects);
+        rendered(b, SELF_HOSTED, withB);
+        expect(canonicalJson(rendered(a, SELF_HOSTED, withA).objects)).toBe(before);
       }),
       RUNS,
     );
@@ -48,8 +56,8 @@ describe('the desired objects of every valid spec', () => {
 
   test('do not depend on the order of keys', () => {
     fc.assert(
-      fc.property(validResourceSpec(), (spec) => {
-        const resource = resourceOf(minimalRequest(spec), SELF_HOSTED);
+      fc.property(validResourceSpec(), validRunSettings, (spec, settings) => {
+        const resource = resourceOf(withSettings(spec, settings), SELF_HOSTED);
         const turned = reversed(resource);
         const templates = renderTemplates(resource, SELF_HOSTED);
         expect(desiredObjects(turned, reversed(SELF_HOSTED), { templates: reversed(templates) })).toEqual(
@@ -64,7 +72,7 @@ describe('the desired objects of every valid spec', () => {
   test('have equal templates exactly when the hashes of their inputs are equal', () => {
     const spec = validResourceSpec();
     fc.assert(
-      fc.property(spec, fc.oneof(spec, fc.constant(null)), (a, other) => {
+      fc.property(spec, fc.oneof(spec, fc.constant(null)), validRunSettings, (a, other, settings) => {
         const b = other ?? {
           ...a,
           min_scale: 1,
@@ -72,7 +80,7 @@ describe('the desired objects of every valid spec', () => {
           db_memory_mb: null,
           db_memory_limit_mb: null,
         };
-        const [first, second] = [rendered(a), rendered(b)];
+        const [first, second] = [rendered(a), rendered(b, SELF_HOSTED, other === null ? {} : settings)];
         const sameInputs = templateInputsHash(first.resource) === templateInputsHash(second.resource);
         const sameTemplates = canonicalJson(first.templates) === canonicalJson(second.templates);
         expect(sameTemplates).toBe(sameInputs);

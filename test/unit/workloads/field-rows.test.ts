@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FieldRow, FieldTarget } from '../../../scripts/resource-spec/field-row.ts';
 import { FIELD_ROWS } from '../../../scripts/resource-spec/field-rows.ts';
+import { RUN_SETTINGS_ROWS } from '../../../scripts/resource-spec/run-settings-rows.ts';
 import { resourceSpecDoc, storedResourceSpecDoc } from '../../../scripts/resource-spec-doc.ts';
 import { COMPONENTS } from '../../../src/domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
@@ -109,6 +110,36 @@ describe('a row of the table', () => {
       expect(pod?.volumes?.map(keyOf)).toEqual(SPEC.volumes?.map(keyOf));
       expect(pod?.initContainers?.map(keyOf)).toEqual(['native-shipper', 'metrics', 'migrate', 'proxy']);
       expect(pod?.containers.map(keyOf)).toEqual(['app', 'log-shipper']);
+    }
+  });
+});
+
+describe('a row of the table of run settings', () => {
+  const command = (component: string) => ({ command: [`run-${component}`], args: ['a', component] });
+  const settings = {
+    port: 80,
+    commands: Object.fromEntries(COMPONENTS.map((component) => [component, command(component)])),
+    env: [
+      { name: 'A', value: '$(PORT)' },
+      { name: 'B.c', value: '' },
+    ],
+  };
+  const minimal = minimalRequest();
+  const request = { ...minimal, source_revision_config: { ...minimal.source_revision_config, ...settings } };
+  const { resource, objects } = render(request, SELF_HOSTED);
+
+  test.each(
+    RUN_SETTINGS_ROWS.flatMap(({ field, targets }) => targets.map((target) => [field, target] as const)),
+  )('names the field that %s sets', (field, target) => {
+    const components = target.object.includes('<component>') ? COMPONENTS : ['api'];
+    for (const component of components) {
+      const named = target.object.replace('<app>', resource.metadata.name).replace('<component>', component);
+      const found = objects.find(({ object }) => `${object.kind} ${object.metadata.name}` === named)?.object;
+      expect(found, named).toBeDefined();
+      const sent = occurrences(settings, field.replace('<component>', component));
+      expect(sent).not.toEqual([]);
+      for (const { value, keys } of sent)
+        expect(fill(target.path, keys, found), named).toEqual(target.value?.(value as number) ?? value);
     }
   });
 });

@@ -1,5 +1,6 @@
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
+import type { RunSettings } from '../../../src/domain/run-settings/run-settings.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
 import { POD_SETTING_CASES } from './pod-settings-cases.ts';
 import { CLOUD, minimalRequest, type RequestBody, SELF_HOSTED } from './render-request.ts';
@@ -19,6 +20,28 @@ const withSpec = (spec: ResourceSpec): RequestBody => minimalRequest(spec);
 function internal(request: RequestBody): RequestBody {
   return { ...request, source: 'internal_image' };
 }
+
+function withSettings(settings: RunSettings): RequestBody {
+  const request = minimalRequest();
+  return { ...request, source_revision_config: { ...request.source_revision_config, ...settings } };
+}
+
+/** Every run setting. One image runs as four components, of which only commands make the last three. */
+const RUN_SETTINGS = {
+  port: 8080,
+  commands: {
+    api: { args: ['--listen', '$(PORT)'] },
+    queue: { command: ['/bin/sh', '-c'], args: ['exec ./worker'] },
+    orchestrator: { command: ['./orchestrate'] },
+    executor: { args: ['execute'] },
+  },
+  env: [
+    { name: 'DATABASE_URL', value: '$(DATABASE_URI)?pool=$(DATABASE_POOL_SIZE)' },
+    { name: 'LOG_LEVEL', value: 'debug' },
+    { name: 'OTEL_SERVICE_NAME', value: 'checkout' },
+    { name: 'EMPTY', value: '' },
+  ],
+} satisfies RunSettings;
 
 const helper = { image: 'registry.example.com/helper:1' };
 const custom = (name: string) => ({ name, value: 'never shown' });
@@ -121,6 +144,23 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
     about: 'DATABASE_URI_CUSTOM and CACHE_URI_CUSTOM among the secrets: no database, no cache.',
     request: { ...minimalRequest(), secrets: [custom('DATABASE_URI_CUSTOM'), custom('CACHE_URI_CUSTOM')] },
     config: SELF_HOSTED,
+  },
+  {
+    name: 'external-data-services-in-env',
+    about: 'DATABASE_URI_CUSTOM and CACHE_URI_CUSTOM in env: no database, no cache.',
+    request: withSettings({
+      env: [
+        { name: 'DATABASE_URI_CUSTOM', value: 'postgresql://shared.example.com/demo' },
+        { name: 'CACHE_URI_CUSTOM', value: 'redis://shared.example.com' },
+      ],
+    }),
+    config: SELF_HOSTED,
+  },
+  {
+    name: 'ordinary-image',
+    about: 'Another port, a command of each component, variables: no component of resource_spec is needed.',
+    request: internal(withSettings(RUN_SETTINGS)),
+    config: { ...CLOUD, otlpEndpoint: 'http://collector.observability:4318' },
   },
   {
     name: 'secrets',
@@ -238,12 +278,15 @@ function alone(field: keyof typeof fullResourceSpec): ResourceSpec {
   return mounts ? { ...spec, volumes: fullResourceSpec.volumes } : spec;
 }
 
+const SETTINGS = Object.keys(RUN_SETTINGS) as (keyof typeof RUN_SETTINGS)[];
+
 /** One field at a time; test/golden/fields/<field>/ says what it changes against the case `minimal`. */
 export const FIELD_CASES: readonly { field: string; request: RequestBody }[] = [
   ...(Object.keys(fullResourceSpec) as (keyof typeof fullResourceSpec)[]).map((field) => ({
     field,
     request: withSpec(alone(field)),
   })),
+  ...SETTINGS.map((field) => ({ field, request: withSettings({ [field]: RUN_SETTINGS[field] }) })),
   ...fullResourceSpec.volumes.map((volume) => {
     const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
     return { field: `volumes.${kind}`, request: withSpec({ volumes: [volume] }) };

@@ -3,10 +3,15 @@ import { type ResourceInput, toManagedDeployment } from '../../../src/contract/r
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
 import { appName, tenantNamespace } from '../../../src/contract/resource/names.ts';
 import type { Deployment, Revision, SourceConfig } from '../../../src/domain/deployment/deployment.ts';
+import {
+  createRevisionConfigSchema,
+  toSourceRevisionConfig,
+} from '../../../src/domain/deployment/deployment-bodies.ts';
 import { PLATFORM_LISTENER_ID, type Source } from '../../../src/domain/deployment/source.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
 import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
+import type { RunSettings } from '../../../src/domain/run-settings/run-settings.ts';
 import type { DesiredObject, PodTemplates } from '../../../src/workloads/desired-object.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
 import { databaseCredentials } from '../../../src/workloads/objects/database-credentials.ts';
@@ -19,7 +24,7 @@ export interface RequestBody {
   name: string;
   source: Source;
   source_config: Partial<Omit<SourceConfig, 'resource_spec'>> & { resource_spec?: unknown };
-  source_revision_config: { image_uri?: string | null };
+  source_revision_config: { image_uri?: string | null } & RunSettings;
   secrets: { name: string; value: string }[];
 }
 
@@ -100,7 +105,7 @@ function deploymentOf(request: RequestBody, config: RenderConfig): Deployment {
   };
 }
 
-function revisionOf(image: string): Revision {
+function revisionOf(sent: RequestBody['source_revision_config']): Revision {
   return {
     id: REVISION_ID,
     deploymentId: DEPLOYMENT_ID,
@@ -108,12 +113,7 @@ function revisionOf(image: string): Revision {
     status: 'QUEUED',
     reason: null,
     message: null,
-    sourceRevisionConfig: {
-      repo_ref: null,
-      workflow_config_path: null,
-      image_uri: image,
-      repo_commit_sha: null,
-    },
+    sourceRevisionConfig: toSourceRevisionConfig(createRevisionConfigSchema.parse(sent)),
     resolvedImage: null,
     createdAt: CREATED,
     updatedAt: CREATED,
@@ -123,10 +123,10 @@ function revisionOf(image: string): Revision {
 
 /** The record of a POST body, as the hub hands it to the contract. */
 export function recordOf(request: RequestBody, config: RenderConfig): ResourceInput {
-  const image = request.source_revision_config.image_uri ?? null;
+  const { source_revision_config: sent } = request;
   return {
     deployment: deploymentOf(request, config),
-    revision: image === null ? null : revisionOf(image),
+    revision: sent.image_uri == null ? null : revisionOf(sent),
     secretNames: request.secrets.map(({ name }) => name),
     tracingProject: request.name,
   };

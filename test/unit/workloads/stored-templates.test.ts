@@ -26,8 +26,34 @@ describe('stored templates', () => {
       inputsHash: templateInputsHash(resource),
       templates,
       image: { given: resource.spec.revision.image, used: resource.spec.revision.image },
+      settings: {},
+      componentSettings: {},
     });
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
+  });
+
+  test('record the run settings only when the revision has any, so that other objects stay as they are', () => {
+    const settings = { port: 80, commands: { queue: { args: ['work'] } }, env: [{ name: 'A', value: '1' }] };
+    const set = { ...resource, spec: { ...resource.spec, podTemplate: settings } };
+    const stored = storedTemplates(set, templates, 1);
+    expect(parseStoredTemplates(JSON.parse(JSON.stringify(stored)))?.settings).toEqual(settings);
+    expect(storedTemplates(resource, templates, 1)['data']).not.toHaveProperty('settings');
+    const edited = { ...stored, data: { ...(stored['data'] as object), settings: { port: 'x' } } };
+    expect(parseStoredTemplates(edited)?.settings).toEqual({});
+  });
+
+  test('record the pod settings of a component only when the component exists because of a command', () => {
+    const gpu = { resource: 'example.com/gpu', count: 1 };
+    const queue = { scale: { min: 1, max: 1 }, gpu };
+    const withQueue = (more: { byCommand?: true }) => {
+      const components = { ...resource.spec.components, queue: { ...queue, ...more } };
+      return storedTemplates({ ...resource, spec: { ...resource.spec, components } }, templates, 1);
+    };
+    expect(withQueue({})['data']).not.toHaveProperty('componentSettings');
+    const stored = JSON.parse(JSON.stringify(withQueue({ byCommand: true })));
+    expect(parseStoredTemplates(stored)?.componentSettings).toEqual({ queue: { gpu } });
+    const edited = { ...stored, data: { ...stored.data, componentSettings: { queue: { gpu: 1 } } } };
+    expect(parseStoredTemplates(edited)?.componentSettings).toEqual({});
   });
 
   test('have labels, no owner and no secret value', () => {

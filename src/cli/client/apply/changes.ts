@@ -22,7 +22,11 @@ export function tagChanges(before: Tags, after: Tags): FieldChange[] {
 }
 
 /** The parts of a deployment whose members are fields of their own. All other objects are one field. */
-const PARTS: ReadonlySet<string> = new Set(['source_config', 'source_config.resource_spec']);
+const PARTS: ReadonlySet<string> = new Set([
+  'source_config',
+  'source_config.resource_spec',
+  'source_revision_config.commands',
+]);
 
 function differences(path: string, before: unknown, after: unknown): FieldChange[] {
   if (PARTS.has(path) && (isObject(before) || isObject(after))) return members(path, before, after);
@@ -46,11 +50,26 @@ function secretChanges(before: Deployment, after: Deployment): FieldChange[] {
   });
 }
 
+type RevisionConfig = Deployment['source_revision_config'];
+
+/** Each variable is a field. If only the order of variables changed, the list is one field. */
+function variableChanges({ env: before = [] }: RevisionConfig, { env: after = [] }: RevisionConfig) {
+  const path = 'source_revision_config.env';
+  const values = (list: typeof before) => Object.fromEntries(list.map(({ name, value }) => [name, value]));
+  const single = members(path, values(before), values(after));
+  return single.length > 0 ? single : differences(path, before, after);
+}
+
+function revisionChanges(before: RevisionConfig, after: RevisionConfig): FieldChange[] {
+  const [{ env: _old, ...old }, { env: _now, ...now }] = [before, after];
+  return [...members('source_revision_config', old, now), ...variableChanges(before, after)];
+}
+
 /** What changed between two reads of a deployment. Masked values of secrets cannot be compared. */
 export function readChanges(before: Deployment, after: Deployment): FieldChange[] {
   return [
     ...members('source_config', before.source_config, after.source_config),
-    ...members('source_revision_config', before.source_revision_config, after.source_revision_config),
+    ...revisionChanges(before.source_revision_config, after.source_revision_config),
     ...secretChanges(before, after),
   ];
 }

@@ -39,6 +39,21 @@ function row(deployment: Deployment, now: Date): string[] {
 
 const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
 
+type Line = readonly [title: string, text: string];
+
+/** The run settings that are set. */
+function runLines({ port, commands = {}, env = [] }: Deployment['source_revision_config']): Line[] {
+  const words = Object.entries(commands).map(
+    ([component, { command = [], args = [] }]) => `${component}: ${[...command, ...args].join(' ')}`,
+  );
+  const variables = env.map(({ name, value }) => `${name}=${value}`);
+  return [
+    ...(port === undefined ? [] : [['Port', String(port)] as const]),
+    ...(words.length === 0 ? [] : [['Commands', cell(words.join('; '))] as const]),
+    ...(variables.length === 0 ? [] : [['Env', cell(variables.join(', '))] as const]),
+  ];
+}
+
 function details(deployment: Deployment): string {
   const { source_revision_config: config, conditions, secrets } = deployment;
   const lines = fields([
@@ -49,6 +64,7 @@ function details(deployment: Deployment): string {
     ['Image', cell(config.image_uri)],
     ['Repository', cell(deployment.source_config.repo_url)],
     ['Ref', cell(config.repo_ref)],
+    ...runLines(config),
     ['Url', cell(deployment.url)],
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],

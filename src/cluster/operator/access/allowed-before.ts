@@ -1,6 +1,6 @@
 import { asOfRevision } from '../../../workloads/as-of-revision.ts';
 import { isTemplateInputsHash, requestedPodsHash } from '../../../workloads/template-inputs.ts';
-import type { ObservedResource, ObservedTemplates } from '../observed.ts';
+import { contentOf, type ObservedResource, type ObservedTemplates } from '../observed.ts';
 
 /**
  * Whether pods with this pod template were allowed before. A pod template that was allowed remains allowed with another
@@ -22,7 +22,7 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
   const { revisionId: id, revisionNumber: number } = stored;
   const identity = resource.spec.revision.id === undefined ? { number } : { id, number };
   try {
-    const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
+    const view = asOfRevision(resource, identity, contentOf(stored));
     return isTemplateInputsHash(view, stored.inputsHash);
   } catch {
     // Another writer created these templates, so they do not prove that the pods were allowed.

@@ -11,6 +11,7 @@ import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
+import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -28,8 +29,13 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/** Names of the custom resource's fields in a resource_spec. The other fields are pod settings. */
-const FIELDS: Readonly<Record<Exclude<keyof PodTemplate, 'securityProfile'>, keyof ResourceSpec>> = {
+/**
+ * Names of the custom resource's fields in a resource_spec. The other fields are pod settings, and the run settings of the
+ * revision, which the schema alone checks.
+ */
+const FIELDS: Readonly<
+  Record<Exclude<keyof PodTemplate, 'securityProfile' | keyof RunSettings>, keyof ResourceSpec>
+> = {
   labels: 'labels',
   annotations: 'annotations',
   serviceAccountName: 'service_account_name',
@@ -188,7 +194,7 @@ function ofSetting(path: readonly PropertyKey[], message: string): Forbidden {
  */
 function asResourceSpec(podTemplate: PodTemplate, name: string): object {
   const own = pullSecretName(name);
-  const { imagePullSecrets, securityProfile: _, ...others } = podTemplate;
+  const { imagePullSecrets, securityProfile: _, ...others } = withoutRunSettings(podTemplate);
   const asked = imagePullSecrets?.filter((secret) => secret.name !== own);
   return Object.fromEntries(
     Object.entries({ ...others, imagePullSecrets: asked }).map(([field, value]) => [

@@ -2,6 +2,7 @@ import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
 import type { DesiredObject } from '../../../workloads/desired-object.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';
+import { portsOf } from '../../../workloads/run-settings.ts';
 import { componentsThatYield } from '../access/exclusive-volumes.ts';
 import { allowedImages, refusedServices, withoutRefusedServices } from '../access/service-spec-policy.ts';
 import { isRouteKind } from '../kinds.ts';
@@ -11,7 +12,7 @@ import { withPinnedTemplates } from '../rollout/pinned-service-templates.ts';
 import { selectTarget } from '../rollout/select-target.ts';
 import type { Target } from '../rollout/target.ts';
 import { holdsPodCounts, scaledFor } from './scales.ts';
-import { keepServicesInUse } from './services-in-use.ts';
+import { activeTemplates, keepServicesInUse } from './services-in-use.ts';
 
 /** The state that the cluster should have now. */
 export interface DesiredState {
@@ -22,6 +23,18 @@ export interface DesiredState {
   readonly isHeld: boolean;
   /** Components whose old pod ends before the new pod starts; see exclusive-volumes.ts. */
   readonly yielding: ReadonlySet<Component>;
+}
+
+/** The ports of the active revision while another one is rolled out. Only the rules of isolated apps name ports. */
+function servingPorts(observed: Observed, target: Target, { networkIsolation }: RenderConfig): number[] {
+  const active = observed.resource.status?.activeRevision?.templates;
+  if (!networkIsolation || active === undefined || target.name === active) return [];
+  try {
+    return portsOf(activeTemplates(observed) ?? {});
+  } catch {
+    // Another writer has edited the stored templates, so their pods cannot be known.
+    return [];
+  }
 }
 
 /** The target and the objects for it. Objects that the policy or the cluster does not allow are omitted. */
@@ -36,6 +49,7 @@ export function desiredState(observed: Observed, config: RenderConfig, now: Date
     templates: target.templates,
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
+    servingPorts: servingPorts(observed, target, config),
   });
   const allowed = withoutRefusedServices(rendered, observed).filter(
     ({ object: { kind } }) =>

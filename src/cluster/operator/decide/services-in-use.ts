@@ -6,7 +6,8 @@ import type { Target } from '../rollout/target.ts';
 
 /** Which data services the templates of the active revision and of the target use. */
 
-function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates | undefined {
+/** The templates of the active revision. undefined: no revision is active, or its templates are missing. */
+export function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates | undefined {
   const name = resource.status?.activeRevision?.templates;
   return storedTemplates.find((stored) => stored.name === name)?.templates();
 }

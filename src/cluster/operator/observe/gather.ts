@@ -172,6 +172,8 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const templates = () => readTemplates(object).templates;
   // If another writer created the object, `templates` throws and `image` returns null.
   const image = () => readStored(object)?.image ?? null;
+  const settings = () => readStored(object)?.settings ?? {};
+  const componentSettings = () => readStored(object)?.componentSettings ?? {};
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
     {
@@ -187,6 +189,8 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
       former,
       templates,
       image,
+      settings,
+      componentSettings,
     },
   ];
 }

@@ -9,7 +9,7 @@ import {
 import { isKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
-import { newestFirst } from '../observed.ts';
+import { contentOf, newestFirst } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
@@ -102,7 +102,7 @@ function changedSince(
   const { resource } = observed;
   const { activeRevision, failedChange } = resource.status ?? {};
   if (activeRevision === undefined || failed.id === undefined || isSame(activeRevision, failed)) return back;
-  const view = asOfRevision(resource, activeRevision, former.templates(), former.image()?.given);
+  const view = asOfRevision(resource, activeRevision, contentOf(former));
   if (!isChangedSince(resource, failed)) {
     return { ...back, held: !isTemplateInputsHash(view, former.inputsHash) };
   }

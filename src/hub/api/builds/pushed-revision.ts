@@ -36,8 +36,9 @@ export async function reviseTo(
 ): Promise<string> {
   const { id: deploymentId, tenantId, sourceConfig } = before;
   const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
-  const usage = await quotaUsage(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
   const sourceRevisionConfig = { ...before.sourceRevisionConfig, image_uri: null, repo_commit_sha: commit };
+  const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
+  const usage = await quotaUsage(deps, transaction, tenantId, asked);
   const revision = newRevision(before.source, sourceRevisionConfig);
   await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,

@@ -7,13 +7,18 @@ import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts'
 import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
-import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
-import { secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import {
   formerSizesAfter,
   type KnownVolume,
   specChangeIssues,
 } from '../../../domain/resource-spec/volume-rules.ts';
+import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
+import {
+  addsOrRemovesPods,
+  externalServices,
+  namesOf,
+} from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
@@ -24,13 +29,7 @@ import { brokenRules, wrongShape } from '../core/errors.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
 import { listenerRendering } from './deployment-placement.ts';
-import {
-  checkQuota,
-  externalServices,
-  keptVolumeOf,
-  movesDataServices,
-  quotaUsage,
-} from './deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   deploymentIssues,
@@ -38,6 +37,7 @@ import {
   repositoryOwner,
   rolledBack,
   serverUrl,
+  withCeilings,
 } from './deployment-rules.ts';
 import type { Outlook } from './deployment-schema.ts';
 
@@ -71,13 +71,16 @@ const isExpanding = (conditions: readonly Condition[]) =>
  * What rules, policy and quotas check. Stored values are not validated again, because the rules or the policy may be newer. So a
  * policy that became narrower does not prevent the replacement of a leaked secret.
  */
-type Judged = 'all' | 'secrets' | 'nothing';
+type Judged = 'all' | 'variables' | 'nothing';
+
+const REVISION_PARTS = ['secrets', 'source_revision_config.env', 'source_revision_config.commands'];
 
 function judgedPart({ record, secrets }: Stored, patched: Patched): Judged {
   if (touches(patched, 'source_config')) return 'all';
-  if (!touches(patched, 'secrets')) return 'nothing';
-  const readable = record.secrets !== null && secrets.length === 0 ? null : secrets;
-  return movesDataServices(readable, patched.next.secrets) ? 'all' : 'secrets';
+  if (!REVISION_PARTS.some((part) => touches(patched, part))) return 'nothing';
+  const isReplaced = touches(patched, 'secrets') && record.secrets !== null && secrets.length === 0;
+  const before = { ...record, secrets: isReplaced ? null : secrets };
+  return addsOrRemovesPods(record.sourceConfig, before, patched.next) ? 'all' : 'variables';
 }
 
 /** A PATCH that no rule rejects. */
@@ -100,12 +103,18 @@ function ruleIssues(
   { next, judged }: Decided,
 ): BodyIssue[] {
   if (judged === 'nothing') return [];
-  const { sourceConfig, secrets } = next;
-  if (judged === 'secrets') {
-    return secretPolicyViolations({ sourceConfig, secrets, storedSecrets }, deps.policy);
+  const { sourceConfig, sourceRevisionConfig, secrets } = next;
+  if (judged === 'variables') {
+    const [env, storedEnv] = [sourceRevisionConfig.env ?? [], record.sourceRevisionConfig.env ?? []];
+    return variablePolicyViolations({ sourceConfig, secrets, storedSecrets, env, storedEnv }, deps.policy);
   }
-  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi, secrets: storedSecrets };
-  const wanted = { sourceConfig, stored, secrets, appName: record.appName };
+  const stored = {
+    sourceConfig: record.sourceConfig,
+    sourceRevisionConfig: record.sourceRevisionConfig,
+    keptVolumeGi,
+    secrets: storedSecrets,
+  };
+  const wanted = { sourceConfig, sourceRevisionConfig, stored, secrets, appName: record.appName };
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
@@ -140,10 +149,9 @@ function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Decided {
   if (issues.length > 0) throw brokenRules(issues);
   const { next, judged } = patched;
   if (judged !== 'all') return patched;
-  return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
+  const sourceConfig = withCeilings(deps, next.sourceConfig, next.sourceRevisionConfig);
+  return { ...patched, next: { ...next, sourceConfig } };
 }
-
-const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
 
 interface DecidedChange {
   readonly before: DeploymentRecord;
@@ -163,15 +171,16 @@ async function write(
 ): Promise<DeploymentRecord> {
   const { next, changed } = patched;
   if (changed.length === 0) return before;
-  const { sourceConfig, secrets } = next;
-  const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
+  const { sourceConfig, sourceRevisionConfig, secrets } = next;
+  const secretNames = namesOf(secrets);
+  const asked = { deploymentId: before.id, sourceConfig, sourceRevisionConfig, secretNames };
   const measure = patched.judged === 'all' ? checkQuota : quotaUsage;
   const usage = await measure(deps, transaction, before.tenantId, asked);
   const formerSizes = formerSizesAfter(
     before.sourceConfig.resource_spec ?? {},
     {
       spec: sourceConfig.resource_spec ?? {},
-      external: externalServices(namesOf(secrets)).database,
+      external: externalServices(secretNames, sourceRevisionConfig).database,
       generation: before.generation + 1,
     },
     before.deploymentType,
@@ -180,11 +189,11 @@ async function write(
   return updateDesiredState(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
     sourceConfig,
-    sourceRevisionConfig: next.sourceRevisionConfig,
+    sourceRevisionConfig,
     secrets: changed.includes('secrets')
       ? { kind: 'values', secrets }
       : { kind: 'set', id: before.secrets?.id ?? null },
-    imageVersion: versionOfImage(next.sourceRevisionConfig.image_uri),
+    imageVersion: versionOfImage(sourceRevisionConfig.image_uri),
     revision,
     usage,
     formerSizes,
@@ -224,18 +233,19 @@ export async function changeIn(
 ): Promise<Changed> {
   const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
   const patched = decide(deps, { record: before, secrets, keptVolumeGi }, body);
-  const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
+  const { sourceConfig, sourceRevisionConfig, secrets: nextSecrets } = patched.next;
+  const revision = patched.newRevision ? newRevision(before.source, sourceRevisionConfig) : null;
   const effects = changeEffects(
-    before.sourceConfig,
-    patched.next.sourceConfig,
-    externalServices(namesOf(patched.next.secrets)),
+    withCommandComponents(before.sourceConfig, before.sourceRevisionConfig),
+    withCommandComponents(sourceConfig, sourceRevisionConfig),
+    externalServices(namesOf(nextSecrets), sourceRevisionConfig),
   );
   const dueBefore = dryRun ? await desiredNow(transaction, before.id) : null;
   const record = await write(deps, transaction, { before, keptVolumeGi, patched, revision, effects }, actor);
   const changed = { record, generation: record.generation, effects, outlook: null };
   if (dueBefore === null && !touches(patched, 'source_config.resource_spec')) return changed;
   const rendering = await readRendering(transaction, before);
-  checkClusterSupport(customResourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  checkClusterSupport(customResourceOf(deps, record, null, namesOf(nextSecrets)), rendering);
   if (dueBefore === null) return changed;
   const after = { record, due: await desiredNow(transaction, before.id) };
   const manifests = await manifestChangeOf(deps, transaction, {

@@ -10,8 +10,8 @@ import {
 import { creationChanges } from '../../../domain/deployment/field-changes.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
-import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import { unmaskSecrets } from '../../../domain/redaction/secret-list.ts';
+import { sharedNameIssues } from '../../../domain/run-settings/shared-names.ts';
 import { asksForLater } from '../../../workloads/cluster-support.ts';
 import { lockIntegration } from '../../store/builds/integrations.ts';
 import type { Transaction } from '../../store/core/database.ts';
@@ -39,6 +39,7 @@ import {
   repositoryOwner,
   rolledBack,
   serverUrl,
+  withCeilings,
 } from './deployment-rules.ts';
 import type { Outlook } from './deployment-schema.ts';
 
@@ -73,9 +74,9 @@ const OPERATION = 'POST /v2/deployments';
 function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): Draft {
   checkRepositoryHost(deps, body.source_config.repo_url);
   const name = appName(body.name, id);
-  const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
-  const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
   const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config);
+  const asked = withCeilings(deps, toSourceConfig(body.source_config), sourceRevisionConfig);
+  const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
   const { secrets, issues: masked } = unmaskSecrets([], body.secrets);
   const configs = { sourceConfig, sourceRevisionConfig };
   const issues = [
@@ -90,7 +91,8 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): 
       owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
-    ...deploymentIssues(deps, { sourceConfig, secrets, appName: name }),
+    ...sharedNameIssues({ sourceRevisionConfig, secrets }, { sentEnv: true, sentSecrets: true }),
+    ...deploymentIssues(deps, { ...configs, secrets, appName: name }),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   const waitsForImage = body.source === 'internal_image' && sourceRevisionConfig.image_uri === null;
@@ -131,7 +133,8 @@ async function insert(
   await checkTracingProject(deps, transaction, tenantId, draft.name);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
   const names = draft.secrets.map((secret) => secret.name);
-  const asked = { deploymentId: null, sourceConfig: draft.sourceConfig, secretNames: names };
+  const { sourceConfig, sourceRevisionConfig } = draft;
+  const asked = { deploymentId: null, sourceConfig, sourceRevisionConfig, secretNames: names };
   const usage = await checkQuota(deps, transaction, tenantId, asked);
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);

@@ -2,9 +2,12 @@ import type { Secret, SourceConfig } from '../../../domain/deployment/deployment
 import { podSettingsOf } from '../../../domain/pod-settings/pod-settings.ts';
 import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
 import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
+import type { EffectiveResourceSpec } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
+import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
+import { presentRevisionConfig } from '../revisions/run-settings-response.ts';
 import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
@@ -44,6 +47,15 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
   };
 }
 
+/** The effective resource_spec, with the components that the commands of the latest revision create. */
+function shownEffectiveSpec({ sourceConfig, sourceRevisionConfig }: DeploymentRecord): EffectiveResourceSpec {
+  const { resource_spec, deployment_type, default_ceilings } = withCommandComponents(
+    sourceConfig,
+    sourceRevisionConfig,
+  );
+  return effectiveSpec(resource_spec ?? {}, deployment_type, default_ceilings);
+}
+
 export interface PresentOptions {
   readonly box: SecretBox;
   /** Whether the values of secrets are returned; otherwise they are masked. */
@@ -63,15 +75,13 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
   const secrets = stored ?? [];
   const { observation } = record;
   const { now = new Date() } = options;
-  const { resource_spec, deployment_type, default_ceilings } = record.sourceConfig;
-  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
     tenant_id: record.tenantId,
     name: record.name,
     source: record.source,
     source_config: shownSourceConfig(record.sourceConfig),
-    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
     created_at: record.createdAt.toISOString(),
     updated_at: record.updatedAt.toISOString(),
@@ -87,6 +97,6 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     // During a deletion, the route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
-    effective_resource_spec: effectiveSpec(resource_spec ?? {}, deployment_type, default_ceilings),
+    effective_resource_spec: shownEffectiveSpec(record),
   };
 }

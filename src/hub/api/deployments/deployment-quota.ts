@@ -1,5 +1,4 @@
-import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../contract/render/to-resource.ts';
-import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import {
   type Demand,
   demandOf,
@@ -8,6 +7,8 @@ import {
   type TenantUsage,
   usageOf,
 } from '../../../domain/policy/quota-usage.ts';
+import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
+import { externalServices, namesOf } from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../../store/deployments/quotas.ts';
@@ -23,37 +24,22 @@ export interface QuotaRequest {
   /** null: the deployment is new and not stored yet. */
   readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
-  /** Names of the secrets. The names determine which data services are external. */
+  readonly sourceRevisionConfig: SourceRevisionConfig;
+  /** Names of the secrets. With env, the names determine which data services are external. */
   readonly secretNames: readonly string[];
 }
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
-
-/** The external data services that secrets with these names configure. */
-export const externalServices = (secretNames: readonly string[]) => ({
-  database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
-  cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
-});
-
-/**
- * Whether a change of secrets moves the database or the cache into the cluster or out of it. Then other rules and quotas apply
- * to the stored source_config.
- * @param before null: the stored secrets cannot be decrypted
- */
-export function movesDataServices(before: readonly Secret[] | null, after: readonly Secret[]): boolean {
-  if (before === null) return true;
-  const [from, to] = [before, after].map((secrets) => externalServices(secrets.map(({ name }) => name)));
-  return from?.database !== to?.database || from?.cache !== to?.cache;
-}
 
 /** The demand, including an existing volume if the database becomes external. */
 async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  { deploymentId, sourceConfig, secretNames }: QuotaRequest,
+  { deploymentId, sourceConfig: asked, sourceRevisionConfig, secretNames }: QuotaRequest,
 ): Promise<Demand> {
-  const external = externalServices(secretNames);
+  const external = externalServices(secretNames, sourceRevisionConfig);
+  const sourceConfig = withCommandComponents(asked, sourceRevisionConfig);
   if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
   return demandOf(sourceConfig, { ...external, keptVolumeGi });
@@ -67,10 +53,10 @@ async function demand(
 export async function keptVolumeOf(
   deps: Pick<ApiDeps, 'secretBox'>,
   transaction: Transaction,
-  { tenantId, id }: Pick<DeploymentRecord, 'tenantId' | 'id'>,
+  { tenantId, id, sourceRevisionConfig }: Pick<DeploymentRecord, 'tenantId' | 'id' | 'sourceRevisionConfig'>,
   stored: readonly Secret[],
 ): Promise<number | null> {
-  if (!externalServices(stored.map(({ name }) => name)).database) return null;
+  if (!externalServices(namesOf(stored), sourceRevisionConfig).database) return null;
   return readVolumeGi(transaction, tenantId, id, measurer(deps));
 }
 
@@ -85,14 +71,17 @@ export async function quotaUsage(
 }
 
 /** A deployment whose secrets cannot be decrypted counts as if both data services were in the cluster. */
-function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
-  return (readableSecrets(box, deployment) ?? []).map(({ name }) => name);
+function secretNamesOf(box: SecretBox, deployment: Unmeasured): string[] {
+  return namesOf(readableSecrets(box, deployment) ?? []);
 }
 
 const measurer =
   ({ secretBox }: Pick<ApiDeps, 'secretBox'>) =>
-  (deployment: Unmeasured): QuotaUsage =>
-    usageOf(demandOf(deployment.sourceConfig, externalServices(namesOf(secretBox, deployment))));
+  (deployment: Unmeasured): QuotaUsage => {
+    const { sourceConfig, sourceRevisionConfig } = deployment;
+    const external = externalServices(secretNamesOf(secretBox, deployment), sourceRevisionConfig);
+    return usageOf(demandOf(withCommandComponents(sourceConfig, sourceRevisionConfig), external));
+  };
 
 /**
  * Checks a deployment that is created, changed or restored against the quotas of its tenant. Must be called before the

@@ -44,8 +44,9 @@ export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<D
       }
       if (!(await isRestorable(transaction, tenantId, deploymentId))) throw graceOver();
       const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
-      const { sourceConfig } = before;
-      await checkQuota(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
+      const { sourceConfig, sourceRevisionConfig } = before;
+      const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
+      await checkQuota(deps, transaction, tenantId, asked);
       const restored = await restoreDeployment(transaction, tenantId, deploymentId, actor);
       if (restored === null) throw graceOver();
       return restored;

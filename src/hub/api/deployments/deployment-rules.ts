@@ -1,4 +1,3 @@
-import { EXTERNAL_DATABASE_SECRET } from '../../../contract/render/to-resource.ts';
 import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 import { below } from '../../../domain/core/body-issue.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
@@ -7,8 +6,12 @@ import type { Source } from '../../../domain/deployment/source.ts';
 import { repositoryUrlSchema } from '../../../domain/net/https-url.ts';
 import { pinnedImage } from '../../../domain/net/image-reference.ts';
 import { hostOf } from '../../../domain/net/url-host.ts';
+import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import { policyViolations } from '../../../domain/policy/policy-rules.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
+import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
+import { externalServices, namesOf } from '../../../domain/run-settings/revision-content.ts';
+import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -18,9 +21,11 @@ import { ApiError, wrongShape } from '../core/errors.ts';
 
 export interface RequestedDeployment {
   readonly sourceConfig: SourceConfig;
+  readonly sourceRevisionConfig: SourceRevisionConfig;
   /** The stored state; absent: the deployment is new. */
   readonly stored?: {
     readonly sourceConfig: SourceConfig;
+    readonly sourceRevisionConfig: SourceRevisionConfig;
     /**
      * The volume of a database that is currently external (deployment-quota.ts); null: the database is in the cluster.
      */
@@ -57,23 +62,41 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
   throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
-const hasOwnDatabase = (secrets: readonly Secret[]) =>
-  secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
+/** source_config with the limits of defaults that the policy sets now, also for components that commands create. */
+export function withCeilings(
+  { policy }: Pick<ApiDeps, 'policy'>,
+  sourceConfig: SourceConfig,
+  settings: RunSettings,
+): SourceConfig {
+  const { default_ceilings: _former, ...config } = sourceConfig;
+  const { default_ceilings } = withDefaultCeilings(withCommandComponents(config, settings), policy);
+  return default_ceilings === undefined ? config : { ...config, default_ceilings };
+}
 
 /** The rules across the fields of resource_spec, then the policy. Each field is reported once. */
 export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): BodyIssue[] {
-  const { sourceConfig, stored, secrets, appName } = wanted;
+  const { sourceRevisionConfig, stored, secrets, appName } = wanted;
+  const { env = [] } = sourceRevisionConfig;
+  const sourceConfig = withCommandComponents(wanted.sourceConfig, sourceRevisionConfig);
+  const hasOwnDatabase = externalServices(namesOf(secrets), sourceRevisionConfig).database;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
     deploymentType: sourceConfig.deployment_type,
-    customDatabase: hasOwnDatabase(secrets),
+    customDatabase: hasOwnDatabase,
   });
-  const keptVolumeGi = hasOwnDatabase(secrets) ? null : (stored?.keptVolumeGi ?? null);
+  const keptVolumeGi = hasOwnDatabase ? null : (stored?.keptVolumeGi ?? null);
   const view = {
     sourceConfig,
-    ...(stored === undefined ? {} : { stored: stored.sourceConfig, storedSecrets: stored.secrets }),
+    ...(stored === undefined
+      ? {}
+      : {
+          stored: stored.sourceConfig,
+          storedSecrets: stored.secrets,
+          storedEnv: stored.sourceRevisionConfig.env ?? [],
+        }),
     ...(keptVolumeGi === null ? {} : { keptVolumeGi }),
     secrets,
+    env,
     appName,
     serverUrl: serverUrl(deps, appName),
     ownHost: hostOf(deps.publicUrl),

@@ -11,6 +11,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
+import { shownRunSettings } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
@@ -58,8 +59,13 @@ export const shownRevisionConfigSchema = z
     workflow_config_path: z.string().nullable().describe('Path of the config file in the repository.'),
     image_uri: z.string().nullable().describe('Image as it was sent.'),
     repo_commit_sha: z.string().nullable().describe('Commit that was built. Set by the server.'),
+    ...shownRunSettings,
   })
-  .meta({ id: 'SourceRevisionConfig', description: 'source_revision_config of the latest revision.' });
+  .meta({
+    id: 'SourceRevisionConfig',
+    description:
+      'source_revision_config of the latest revision. port, commands and env are absent if they are not set.',
+  });
 
 const shownSecretSchema = z
   .object({
@@ -170,7 +176,7 @@ const fieldChangeSchema = z
     field: z
       .string()
       .describe(
-        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field. A secret is secrets.NAME.',
+        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field, except for secrets.NAME, source_revision_config.env.NAME and source_revision_config.commands.COMPONENT.',
       ),
     before: z
       .unknown()

@@ -59,6 +59,11 @@ import { tolerationSchema } from '../../../domain/pod-settings/toleration.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
+import {
+  commandBodySchema,
+  commandsBodySchema,
+  variableSchema,
+} from '../../../domain/run-settings/run-settings-schema.ts';
 import { type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
@@ -79,6 +84,9 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   SourceRevisionConfigBody: createRevisionConfigSchema,
   UpdateSourceRevisionConfig: patchRevisionConfigSchema,
   SecretBody: secretBodySchema,
+  CommandBody: commandBodySchema,
+  CommandsBody: commandsBodySchema,
+  VariableBody: variableSchema,
   ResourceSpecBody: resourceSpecSchema,
   EffectiveResourceSpec: effectiveResourceSpecSchema,
   SecurityProfile: securityProfileSchema,

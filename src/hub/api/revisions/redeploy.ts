@@ -1,10 +1,12 @@
 import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
-import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
-import { secretPolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { repeatedContent } from '../../../domain/revision/redeploy.ts';
+import { addsOrRemovesPods, namesOf } from '../../../domain/run-settings/revision-content.ts';
+import { sameRunSettings } from '../../../domain/run-settings/run-settings.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
@@ -15,7 +17,7 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, notFound } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
-import { checkQuota, keptVolumeOf, movesDataServices, quotaUsage } from '../deployments/deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from '../deployments/deployment-quota.ts';
 import { deploymentIssues, newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
@@ -85,8 +87,8 @@ async function repeatedRevision(
 }
 
 /**
- * Secrets that differ from the current secrets are checked as in a PATCH: against the current source_config, rules, policy
- * and quotas if they move a data service, and otherwise against the policy about secrets. A revision whose secrets cannot be
+ * Secrets and run settings that differ from the current ones are checked as in a PATCH: against the current source_config,
+ * rules, policy and quotas if they move a data service or create a component, and otherwise against the policy about variables. A revision whose secrets cannot be
  * decrypted is not repeated, because no listener could get it.
  * @returns the quota usage of the deployment
  * @throws ApiError 400 with all violated rules, SecretBoxError
@@ -98,30 +100,31 @@ async function judge(
   revision: RevisionRecord,
 ): ReturnType<typeof quotaUsage> {
   const { id: deploymentId, tenantId, sourceConfig, appName } = before;
-  const asked = (secrets: readonly Secret[]) => ({
-    deploymentId,
-    sourceConfig,
-    secretNames: secrets.map(({ name }) => name),
-  });
+  const { sourceRevisionConfig } = revision;
   const secrets = openSecrets(deps.secretBox, revision.secrets);
-  if (revision.secretsId === (before.secrets?.id ?? null)) {
-    return quotaUsage(deps, transaction, tenantId, asked(secrets));
-  }
+  const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames: namesOf(secrets) };
+  const isSame =
+    revision.secretsId === (before.secrets?.id ?? null) &&
+    sameRunSettings(sourceRevisionConfig, before.sourceRevisionConfig);
+  if (isSame) return quotaUsage(deps, transaction, tenantId, asked);
   const present = readableSecrets(deps.secretBox, before);
-  if (!movesDataServices(present, secrets)) {
-    const changed = { sourceConfig, secrets, storedSecrets: present ?? [] };
-    const issues = secretPolicyViolations(changed, deps.policy);
+  const content = { sourceRevisionConfig, secrets };
+  if (!addsOrRemovesPods(sourceConfig, { ...before, secrets: present }, content)) {
+    const stored = { storedSecrets: present ?? [], storedEnv: before.sourceRevisionConfig.env ?? [] };
+    const changed = { sourceConfig, secrets, env: sourceRevisionConfig.env ?? [], ...stored };
+    const issues = variablePolicyViolations(changed, deps.policy);
     if (issues.length > 0) throw brokenRules(issues);
-    return quotaUsage(deps, transaction, tenantId, asked(secrets));
+    return quotaUsage(deps, transaction, tenantId, asked);
   }
   const stored = {
     sourceConfig,
+    sourceRevisionConfig: before.sourceRevisionConfig,
     keptVolumeGi: await keptVolumeOf(deps, transaction, before, present ?? []),
     secrets: present ?? [],
   };
-  const issues = deploymentIssues(deps, { sourceConfig, stored, secrets, appName });
+  const issues = deploymentIssues(deps, { sourceConfig, sourceRevisionConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
-  return checkQuota(deps, transaction, tenantId, asked(secrets));
+  return checkQuota(deps, transaction, tenantId, asked);
 }
 
 /** A deployment with build_on_push keeps its branch, because a tag gets no pushes. @throws ApiError 400 */

@@ -20,6 +20,7 @@ import {
 } from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { presentRevisionConfig } from './run-settings-response.ts';
 
 const shownBuildSchema = revisionBuildSchema
   .extend({
@@ -73,7 +74,6 @@ function shownBuild(build: RevisionRecord['build']): ShownRevision['build'] {
 
 /** A revision in a response. */
 export function presentRevision(record: RevisionRecord): ShownRevision {
-  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
     deployment_id: record.deploymentId,
@@ -81,7 +81,7 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     status: record.status,
     reason: record.reason,
     message: record.message,
-    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
     resolved_image: record.resolvedImage,
     build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),

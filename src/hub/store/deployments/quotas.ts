@@ -1,5 +1,5 @@
 import { NIL_UUID } from '../../../domain/core/id.ts';
-import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
+import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import type { QuotaUsage, TenantUsage } from '../../../domain/policy/quota-usage.ts';
 import { isLimited, quotasInForce, type TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
 import type { Transaction } from '../core/database.ts';
@@ -35,6 +35,7 @@ export async function lockQuotas(
 export interface Unmeasured {
   readonly id: string;
   readonly sourceConfig: SourceConfig;
+  readonly sourceRevisionConfig: SourceRevisionConfig;
   readonly secrets: SealedSecrets | null;
 }
 
@@ -47,6 +48,7 @@ const shares = (transaction: Transaction, condition: SQL | undefined) =>
       id: deployments.id,
       generation: deployments.generation,
       sourceConfig: deployments.sourceConfig,
+      sourceRevisionConfig: deployments.sourceRevisionConfig,
       deleting: sql<boolean>`${deployments.deleteRequestedAt} IS NOT NULL`,
       secrets: { id: secretSets.id, keyId: secretSets.keyId, sealed: secretSets.sealed },
       /** The counted volume in GiB; null: not measured. */
@@ -62,8 +64,16 @@ type Share = Awaited<ReturnType<typeof shares>>[number];
 
 const BATCH = 500;
 
-function toUnmeasured(tenantId: string, { id, sourceConfig, secrets }: Share): Unmeasured {
-  return { id, sourceConfig, secrets: secrets && { ...secrets, tenantId, deploymentId: id } };
+function toUnmeasured(
+  tenantId: string,
+  { id, sourceConfig, sourceRevisionConfig, secrets }: Share,
+): Unmeasured {
+  return {
+    id,
+    sourceConfig,
+    sourceRevisionConfig,
+    secrets: secrets && { ...secrets, tenantId, deploymentId: id },
+  };
 }
 
 /** An existing volume counts, independent of the size that would be requested now. */

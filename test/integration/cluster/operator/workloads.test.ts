@@ -15,6 +15,7 @@ import type { RenderConfig } from '../../../../src/contract/render/render-config
 import { storedTemplates } from '../../../../src/workloads/stored-templates.ts';
 import { podSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { FIELD_CASES, GOLDEN_CASES } from '../../../unit/workloads/golden-cases.ts';
 import { withSettings } from '../../../unit/workloads/pod-settings-cases.ts';
 import type { Rendered } from '../../../unit/workloads/render-request.ts';
@@ -187,10 +188,17 @@ describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
     ['cloud', 'restricted', CLOUD],
   ] as const)('are accepted by the API server in %s mode', async (_, podSecurity, config) => {
     await fc.assert(
-      fc.asyncProperty(validResourceSpec({ podSecurity }), podSettings(), async (spec, settings) => {
-        const source = config === CLOUD ? 'internal_image' : 'external_image';
-        expect(await refusals({ ...withSettings(settings, spec), source }, config)).toEqual([]);
-      }),
+      fc.asyncProperty(
+        validResourceSpec({ podSecurity }),
+        podSettings(),
+        validRunSettings,
+        async (spec, settings, runSettings) => {
+          const source = config === CLOUD ? 'internal_image' : 'external_image';
+          const request = withSettings(settings, spec);
+          const source_revision_config = { ...request.source_revision_config, ...runSettings };
+          expect(await refusals({ ...request, source, source_revision_config }, config)).toEqual([]);
+        },
+      ),
       { numRuns: RUNS, seed, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
     );
   });

@@ -1,6 +1,8 @@
+import type { V1PodSpec } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NAMESPACE, type Spec, settled, World } from './fixtures.ts';
+import { validRunSettings } from '../../../arbitraries/run-settings.ts';
+import { NAMESPACE, type Spec, settled, template, World } from './fixtures.ts';
 
 const scale = fc
   .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 4 }))
@@ -15,8 +17,16 @@ const spec: fc.Arbitrary<Spec> = fc.record({
     volumePolicy: fc.constantFrom('Retain' as const, 'Delete' as const),
   }),
   cache: fc.record({ external: fc.boolean() }),
-  podTemplate: fc.record({ labels: fc.constantFrom({}, { team: 'a' }, { team: 'b' }) }),
+  podTemplate: fc
+    .tuple(fc.constantFrom({}, { team: 'a' }, { team: 'b' }), fc.oneof(fc.constant({}), validRunSettings))
+    .map(([labels, settings]) => ({ labels, ...settings })),
 });
+
+/** How the app container of a template runs. */
+function runSettings(pod: unknown): object {
+  const [app] = (pod as { spec: V1PodSpec } | undefined)?.spec.containers ?? [];
+  return { command: app?.command, args: app?.args, env: app?.env, ports: app?.ports };
+}
 
 /** The final state depends only on the last spec, apart from the number of pods that an autoscaler has chosen. */
 function outcomeOf(world: World): object {
@@ -27,6 +37,7 @@ function outcomeOf(world: World): object {
     objects: cluster.ids().filter((id) => !/^(ControllerRevision|Secret|PersistentVolumeClaim)/.test(id)),
     replicas: ['api', 'queue', 'executor', 'cache'].map(scaledBy),
     images: ['api', 'queue', 'executor'].map((name) => world.images(name)),
+    runs: ['api', 'queue', 'executor'].map((name) => runSettings(template(world, name))),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { podSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
 
 const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;
@@ -21,13 +22,23 @@ const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).s
 test('converts every valid record to a valid custom resource that relies on no default', () => {
   const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
   fc.assert(
-    fc.property(validResourceSpec(), type, podSettings(), (spec, deployment_type, settings) => {
-      const source_config = { deployment_type, resource_spec: spec, ...settings };
-      const request = { ...minimalRequest(), source_config };
-      const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
-      const json = JSON.parse(JSON.stringify(resource.spec));
-      expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
-    }),
+    fc.property(
+      validResourceSpec(),
+      type,
+      podSettings(),
+      validRunSettings,
+      (spec, deployment_type, settings, runSettings) => {
+        const minimal = minimalRequest();
+        const request = {
+          ...minimal,
+          source_config: { deployment_type, resource_spec: spec, ...settings },
+          source_revision_config: { ...minimal.source_revision_config, ...runSettings },
+        };
+        const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
+        const json = JSON.parse(JSON.stringify(resource.spec));
+        expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
+      },
+    ),
     { numRuns: 60 },
   );
 });

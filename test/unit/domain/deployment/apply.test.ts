@@ -17,6 +17,7 @@ import type { Source } from '../../../../src/domain/deployment/source.ts';
 import { RESOURCE_SPEC_FIELDS } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { sentRunSettings } from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
@@ -50,13 +51,19 @@ const bodies: fc.Arbitrary<ApplyBody> = fc
     url: fc.constantFrom(undefined, null, 'https://a.example.com'),
     command: fc.constantFrom(undefined, null, 'make'),
     image: fc.constantFrom('shop/web:1', 'shop/web:2'),
-    secrets: fc.constantFrom<ApplyBody['secrets']>(undefined, null, [], [{ name: 'A', value: '1' }]),
+    secrets: fc.constantFrom<ApplyBody['secrets']>(
+      undefined,
+      null,
+      [],
+      [{ name: 'SECRET_NAME', value: '1' }],
+    ),
     settings: sentPodSettings(),
+    runSettings: sentRunSettings,
   })
-  .map(({ spec, url, command, image, secrets, settings }) =>
+  .map(({ spec, url, command, image, secrets, settings, runSettings }) =>
     body({
       source_config: { resource_spec: spec, custom_url: url, install_command: command, ...settings },
-      source_revision_config: { image_uri: image },
+      source_revision_config: { image_uri: image, ...runSettings } as ApplyBody['source_revision_config'],
       secrets,
     }),
   );

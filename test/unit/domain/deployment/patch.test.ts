@@ -16,6 +16,7 @@ import {
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { sentRunSettings, validRunSettings } from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
@@ -58,7 +59,8 @@ const specAfter = (stored: ResourceSpec | null, sent: ResourceSpec | null) =>
 /** The target as it is stored after a patch. */
 const after = (before: PatchTarget, { next }: Patched): PatchTarget => ({ ...before, ...next });
 
-const names = fc.constantFrom('A', 'B', 'C', 'D');
+/** Names that no variable of `validRunSettings` has. */
+const names = fc.constantFrom('SECRET_NAME_A', 'SECRET_NAME_B', 'SECRET_NAME_C');
 const secretLists = fc.uniqueArray(fc.record({ name: names, value: fc.constantFrom('', '1', '2') }), {
   selector: ({ name }) => name,
 });
@@ -86,8 +88,9 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
     settings: podSettings(),
+    runSettings: validRunSettings,
   })
-  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings }) =>
+  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, runSettings }) =>
     target({
       source,
       secrets,
@@ -104,6 +107,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
         workflow_config_path: 'app.yaml',
         image_uri: source === 'external_image' ? (image ?? 'shop/web:0') : image,
         repo_commit_sha: sha,
+        ...runSettings,
       },
     }),
   );
@@ -128,13 +132,18 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
         .map(([config, settings]) => ({ ...config, ...settings })),
     ),
     source_revision_config: maybe(
-      fc.record(
-        {
-          image_uri: fc.constantFrom('shop/web:1', 'shop/web:2'),
-          repo_ref: maybe(fc.constantFrom('main', 'next')),
-        },
-        partial,
-      ),
+      fc
+        .tuple(
+          fc.record(
+            {
+              image_uri: fc.constantFrom('shop/web:1', 'shop/web:2'),
+              repo_ref: maybe(fc.constantFrom('main', 'next')),
+            },
+            partial,
+          ),
+          sentRunSettings,
+        )
+        .map(([config, settings]) => ({ ...config, ...settings })),
     ),
     secrets: maybe(secretLists),
   },
@@ -337,6 +346,17 @@ describe('a patch of a git_host deployment', () => {
       next: { sourceRevisionConfig: { image_uri: 'registry/app@sha256:1' } },
     });
   });
+});
+
+test('a patch of commands is rejected when the merged commands are too large', () => {
+  const large = { args: ['x'.repeat(32_000), 'x'.repeat(8000)] };
+  const before = target();
+  const first = applyPatch(before, { source_revision_config: { commands: { api: large } } });
+  expect(first.issues).toEqual([]);
+  const stored = after(before, first);
+  const second = applyPatch(stored, { source_revision_config: { commands: { queue: large } } });
+  expect(second.issues).toMatchObject([{ loc: ['source_revision_config', 'commands'], type: 'too_big' }]);
+  expect(applyPatch(stored, { source_revision_config: { port: 80 } }).issues).toEqual([]);
 });
 
 describe('a patch of an internal_image deployment', () => {

@@ -17,7 +17,7 @@ import {
   policySchema,
   resolvePolicy,
 } from '../../../../src/domain/policy/policy.ts';
-import { policyViolations, secretPolicyViolations } from '../../../../src/domain/policy/policy-rules.ts';
+import { policyViolations, variablePolicyViolations } from '../../../../src/domain/policy/policy-rules.ts';
 import { CONTAINER_DEFAULTS } from '../../../../src/domain/resource-spec/container-defaults.ts';
 import { effectiveSpec } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import { effectiveResourceSpecSchema } from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
@@ -606,7 +606,7 @@ describe('a list of secrets that exceeds a lowered cap', () => {
     const input = { ...plainInput, secrets: next, storedSecrets: stored };
     const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
     expect(policyViolations(input, policy)).toEqual([]);
-    expect(secretPolicyViolations(input, policy)).toEqual([]);
+    expect(variablePolicyViolations(input, policy)).toEqual([]);
   });
 
   test.each<[string, Secret[], PolicyFile['caps'], string]>([
@@ -617,12 +617,22 @@ describe('a list of secrets that exceeds a lowered cap', () => {
     const policy = resolvePolicy('self_hosted', { caps });
     const issue = { loc: ['secrets'], msg: expect.stringContaining(msg), type: 'policy_environment' };
     expect(policyViolations(input, policy)).toEqual([issue]);
-    expect(secretPolicyViolations(input, policy)).toEqual([issue]);
+    expect(variablePolicyViolations(input, policy)).toEqual([issue]);
+  });
+
+  test('is compared separately with env, whose issue names env', () => {
+    const env = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `V${n}`, value: '' }));
+    const policy = resolvePolicy('self_hosted', { caps: { env_count: 2 } });
+    const input = (next: Secret[]) => ({ ...plainInput, secrets: stored, env: next, storedEnv: env(4) });
+    expect(policyViolations(input(env(4)), policy)).toEqual([]);
+    const loc = ['source_revision_config', 'env'];
+    expect(policyViolations(input(env(5)), policy)).toMatchObject([{ loc, type: 'policy_environment' }]);
+    expect(variablePolicyViolations(input(env(5)), policy)).toMatchObject([{ loc }]);
   });
 
   test('is one issue when number and size are exceeded', () => {
     const policy = resolvePolicy('self_hosted', { caps: { secrets: 1, env_bytes: 6 } });
-    expect(secretPolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);
+    expect(variablePolicyViolations({ ...plainInput, secrets: stored }, policy)).toHaveLength(1);
   });
 });
 

@@ -10,6 +10,7 @@ import {
   type JsonSchema,
   type OpenApiDocument,
   operationsOf,
+  SCHEMA_REFERENCE,
 } from '../../../../src/hub/api/openapi/openapi-types.ts';
 
 interface Parameter {
@@ -36,12 +37,18 @@ beforeAll(async () => {
     const inQuery = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
     return inQuery.map(({ name, schema }) => ({
       title: `${route} ${name}`,
-      schema: schema ?? {},
+      schema: resolved(schema ?? {}, document),
       send: sender(querystrings.get(route), name),
     }));
   });
   await app.close();
 }, 60_000);
+
+/** A schema, or the named schema that it refers to. */
+function resolved(schema: JsonSchema, { components }: OpenApiDocument): JsonSchema {
+  const name = schema.$ref?.slice(SCHEMA_REFERENCE.length);
+  return name === undefined ? schema : (components.schemas[name] ?? {});
+}
 
 function sender(schema: unknown, name: string): Parameter['send'] {
   const validate = validatorCompiler({
@@ -59,7 +66,7 @@ function sender(schema: unknown, name: string): Parameter['send'] {
 }
 
 /** The calls of listeners are read as earlier versions of the hub read them. */
-const OF_LISTENERS = /^GET \/v2\/listeners\/\{id\}\/(work|log-requests) /;
+const OF_LISTENERS = /^GET \/v2\/listeners\/\{listener_id\}\/(work|log-requests) /;
 
 const ofType = (type: string) =>
   parameters.filter(({ title, schema }) => schema.type === type && !OF_LISTENERS.test(title));

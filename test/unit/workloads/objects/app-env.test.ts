@@ -203,7 +203,7 @@ describe('the variables of OpenTelemetry', () => {
     'add an egress rule to an isolated app for %s only when its network is known',
     (otlpEndpoint, peer, port) => {
       const egress = (config: RenderConfig) => {
-        const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config);
+        const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config, [8000]);
         return (spec as { egress: object[] }).egress;
       };
       const isolated = { ...SELF_HOSTED, networkIsolation: true };

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { argumentsSchema } from '../../domain/kubernetes/container.ts';
+import { rejectDuplicates } from '../../domain/kubernetes/unique.ts';
+import { DEFAULT_PORT } from '../../domain/run-settings/run-settings.ts';
+import { MAX_VARIABLES, portSchema } from '../../domain/run-settings/run-settings-schema.ts';
+import {
+  MAX_VALUE_BYTES,
+  variableNameSchema,
+  variableValueSchema,
+} from '../../domain/run-settings/variable-schema.ts';
+
+/**
+ * The run settings of the desired revision, as fields of `spec.podTemplate`. They are there and not in `spec.revision`,
+ * because an operator that does not know a field of the pod template rejects the resource, whereas it ignores other unknown
+ * fields (decision 0100).
+ */
+
+const commandSchema = z
+  .strictObject({
+    command: argumentsSchema.optional().describe('Program to run. Absent: the entry point of the image.'),
+    args: argumentsSchema.optional().describe('Arguments of the program. Absent: those of the image.'),
+  })
+  .describe('How the component runs the image.');
+
+const variableSchema = z
+  .strictObject({
+    name: variableNameSchema.describe('Name of the variable.'),
+    value: variableValueSchema
+      .max(MAX_VALUE_BYTES)
+      .describe('Value. $(NAME) expands to a variable that Berth sets or that is earlier in the list.'),
+  })
+  .describe('An environment variable.');
+
+/** The fields of `spec.podTemplate`. */
+export const runSettingsFields = {
+  port: portSchema
+    .optional()
+    .describe(`Port on which the api component serves HTTP. Absent: ${DEFAULT_PORT}.`),
+  commands: z
+    .strictObject({
+      api: commandSchema.optional().describe('The command of the api component.'),
+      queue: commandSchema.optional().describe('The command of the queue component.'),
+      orchestrator: commandSchema.optional().describe('The command of the orchestrator component.'),
+      executor: commandSchema.optional().describe('The command of the executor component.'),
+    })
+    .optional()
+    .describe(
+      'Commands of the components. A command of a component that is not in spec.components has no effect.',
+    ),
+  env: z
+    .array(variableSchema)
+    .max(MAX_VARIABLES)
+    .superRefine((variables, ctx) => rejectDuplicates(variables, ({ name }) => name, 'name', ctx))
+    .optional()
+    .describe('Environment variables of the app container that are not secret.'),
+};
+
+/** Run settings as stored templates record them. */
+export const runSettingsSchema = z.object(runSettingsFields);

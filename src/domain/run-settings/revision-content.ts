@@ -1,0 +1,46 @@
+import type { Secret, SourceConfig, SourceRevisionConfig } from '../deployment/deployment.ts';
+import { commandComponents } from './command-components.ts';
+import { type RunSettings, variableNames } from './run-settings.ts';
+
+/** How the content of a revision adds pods to those of source_config, or removes them. */
+
+/**
+ * Names of variables with which the tenant provides its own data services. Berth runs no data services of the kinds that
+ * the tenant provides.
+ */
+export const EXTERNAL_DATABASE = 'DATABASE_URI_CUSTOM';
+export const EXTERNAL_CACHE = 'CACHE_URI_CUSTOM';
+
+/** The external data services that the variables of a revision configure. */
+export function externalServices(secretNames: readonly string[], settings: RunSettings) {
+  const names = variableNames(secretNames, settings);
+  return { database: names.includes(EXTERNAL_DATABASE), cache: names.includes(EXTERNAL_CACHE) };
+}
+
+/** Names of secrets. */
+export const namesOf = (secrets: readonly Secret[]): string[] => secrets.map(({ name }) => name);
+
+/** The content of a revision. */
+export interface RevisionContent {
+  readonly sourceRevisionConfig: SourceRevisionConfig;
+  /** null: the secrets cannot be decrypted. */
+  readonly secrets: readonly Secret[] | null;
+}
+
+/**
+ * Whether another content moves the database or the cache into the cluster or out of it, or changes the components that
+ * commands create. Then other rules and quotas apply to the stored source_config.
+ */
+export function addsOrRemovesPods(
+  { resource_spec: spec }: Pick<SourceConfig, 'resource_spec'>,
+  before: RevisionContent,
+  after: RevisionContent & { readonly secrets: readonly Secret[] },
+): boolean {
+  if (before.secrets === null) return true;
+  const from = externalServices(namesOf(before.secrets), before.sourceRevisionConfig);
+  const to = externalServices(namesOf(after.secrets), after.sourceRevisionConfig);
+  if (from.database !== to.database || from.cache !== to.cache) return true;
+  const created = ({ sourceRevisionConfig }: RevisionContent) =>
+    commandComponents(spec ?? {}, sourceRevisionConfig).join();
+  return created(before) !== created(after);
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import { runSettingsOf } from '../../../domain/run-settings/run-settings.ts';
+import { portSchema } from '../../../domain/run-settings/run-settings-schema.ts';
+
+/**
+ * The run settings in responses. Fields that are not set are absent, not null, so that clients of earlier versions see no
+ * difference.
+ */
+
+const commandSchema = z
+  .object({
+    command: z.array(z.string()).optional().describe('Program, which replaces the entry point of the image.'),
+    args: z.array(z.string()).optional().describe('Arguments of the program.'),
+  })
+  .meta({ id: 'Command', description: 'How a component runs the image.' });
+
+const commandsSchema = z
+  .object({
+    api: commandSchema.optional(),
+    queue: commandSchema.optional(),
+    orchestrator: commandSchema.optional(),
+    executor: commandSchema.optional(),
+  })
+  .meta({
+    id: 'Commands',
+    description: 'Commands of the components. Other components run the command of the image.',
+    examples: [{ api: { args: ['web'] }, queue: { command: ['/bin/sh', '-c'], args: ['exec ./worker'] } }],
+  });
+
+const variableSchema = z
+  .object({
+    name: z.string().describe('Name of the environment variable.'),
+    value: z.string().describe('Value as it was sent.'),
+  })
+  .meta({
+    id: 'Variable',
+    description: 'An environment variable that is not secret.',
+    examples: [{ name: 'DATABASE_URL', value: '$(DATABASE_URI)' }],
+  });
+
+/** The fields of source_revision_config in responses. */
+export const shownRunSettings = {
+  port: portSchema.optional().describe('Port on which the api component serves HTTP. Absent: 8000.'),
+  commands: commandsSchema.optional(),
+  env: z.array(variableSchema).optional().describe('Environment variables that are not secret.'),
+};
+
+/** source_revision_config in a response, with its fields in the order of the contract. */
+export function presentRevisionConfig(config: SourceRevisionConfig) {
+  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = config;
+  return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...runSettingsOf(config) };
+}
