@@ -87,12 +87,12 @@ export class StepGenerator {
     if (dice < 0.19) return this.#revision(view);
     if (dice < 0.24) return this.#secrets(record);
     if (dice < 0.29) return this.#settings(record);
-    if (dice < 0.32) return this.#url();
-    if (dice < 0.34) return { move: 'tags', what: 'tags', call: { kind: 'tags', on: random.chance(0.5) } };
-    if (dice < 0.39) return this.#spec(rejectedMove(random));
+    if (dice < 0.32) return this.#podSettings();
+    if (dice < 0.34) return this.#url();
+    if (dice < 0.36) return { move: 'tags', what: 'tags', call: { kind: 'tags', on: random.chance(0.5) } };
+    if (dice < 0.4) return this.#spec(rejectedMove(random));
     if (dice < 0.42) return this.#rejectedBody();
     if (dice < 0.46) return this.#both(record);
-    if (dice < 0.5) return this.#podSettings();
     return this.#spec(this.#requiredMove(record.spec) ?? this.#begin(record.spec));
   }
 
