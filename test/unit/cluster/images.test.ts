@@ -45,11 +45,12 @@ const calls = (name: string): string[] =>
 
 describe('resolveImageTools', () => {
   test('builds each requested tool once, and no others', async () => {
-    program('go', 'while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\n" > "$2"; chmod +x "$2"\n');
+    // `go list` counts the packages of a build.
+    program('go', '[ "$1" != list ] || exit 0; while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\n" > "$2"; chmod +x "$2"\n');
     const { crane } = await resolveImageTools(['crane'], options());
     expect(crane).toMatch(/bin\/crane-v[\d.]+-\w+-\w+\/crane$/);
     await resolveImageTools(['crane'], options());
-    expect(calls('go')).toHaveLength(1);
+    expect(calls('go build')).toHaveLength(1);
     const { buildctl } = await resolveImageTools(['buildctl'], options());
     expect(dirname(buildctl)).toMatch(/buildkit-v/);
     expect(existsSync(join(dirname(buildctl), 'buildkitd'))).toBe(false);

@@ -158,6 +158,7 @@ describe('PATCH of a listener', () => {
   test('waits for a deployment that is being placed, and then returns 409 for its namespace', async () => {
     const listener = await made(['a', 'b']);
     const inA = await deployAt(listener, 'a');
+    const { epoch } = (await lease(listener)).body;
     const waiting = async () =>
       (
         await api.store.sql<{ n: number }>(
@@ -170,7 +171,7 @@ describe('PATCH of a listener', () => {
       const asked = patch(listener, namespacesOf(['a']));
       await expect.poll(waiting, { timeout: 30_000 }).toBe(1);
       // Renewals of the lease pass meanwhile.
-      expect((await lease(listener)).status).toBe(200);
+      expect((await lease(listener, { epoch })).body.epoch).toBe(epoch);
       await transaction.query(`UPDATE deployments SET namespace = 'b' WHERE id = $1`, [inA.id]);
       // Not awaited here: it waits for this transaction.
       return { asked };
