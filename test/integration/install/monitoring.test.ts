@@ -142,7 +142,9 @@ describe('the metrics of running roles', () => {
     expect(hub).toMatch(
       /^berth_http_waiting_requests_total\{method="GET",route="\/v2\/listeners\/:listener_id\/work",status_code="200"\} \d/m,
     );
-    expect(hub).not.toMatch(/^http_request_duration_seconds_count\{.*route="\/v2\/listeners\/:listener_id\/work"/m);
+    expect(hub).not.toMatch(
+      /^http_request_duration_seconds_count\{.*route="\/v2\/listeners\/:listener_id\/work"/m,
+    );
     expect(measured(hub, 'berth_http_cluster_errors_total')).toBe(0);
     expect(measured(hub, 'berth_http_requests_in_flight{route="/v2/deployments"}')).toBe(0);
     expect(

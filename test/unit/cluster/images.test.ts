@@ -46,7 +46,10 @@ const calls = (name: string): string[] =>
 describe('resolveImageTools', () => {
   test('builds each requested tool once, and no others', async () => {
     // `go list` counts the packages of a build.
-    program('go', '[ "$1" != list ] || exit 0; while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\n" > "$2"; chmod +x "$2"\n');
+    program(
+      'go',
+      '[ "$1" != list ] || exit 0; while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\n" > "$2"; chmod +x "$2"\n',
+    );
     const { crane } = await resolveImageTools(['crane'], options());
     expect(crane).toMatch(/bin\/crane-v[\d.]+-\w+-\w+\/crane$/);
     await resolveImageTools(['crane'], options());
