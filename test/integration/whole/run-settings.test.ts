@@ -1,5 +1,5 @@
 import type { V1Container, V1PodTemplateSpec } from '@kubernetes/client-node';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import {
@@ -70,7 +70,8 @@ async function openPorts(app: App): Promise<number[]> {
 }
 
 /** Waits until only one port is open: the former one closes after a rollout. */
-const opens = (app: App, port: number) => expect.poll(() => openPorts(app)).toEqual([port]);
+const opens = (app: App, port: number) =>
+  vi.waitFor(async () => expect(await openPorts(app)).toEqual([port]), { timeout: 20_000 });
 
 describe.concurrent('a revision with run settings', () => {
   test('replaces one without, is restored after a failure of the next one, and is rolled back as a whole', async () => {
