@@ -20,6 +20,8 @@ export interface FuzzRequest {
   readonly tenantId: string;
   /** examples, coverage, fuzzing, stateful. */
   readonly phases: readonly string[];
+  /** `METHOD path` of the operations. Empty: all. */
+  readonly only: readonly string[];
   readonly seed: number;
   readonly seconds: number;
   /** Parameters with fixed values, as tables of the configuration. */
@@ -28,12 +30,13 @@ export interface FuzzRequest {
 
 /** Runs phases for a bounded time. The exit code is 0 only when nothing was found. */
 export async function fuzz(st: string, request: FuzzRequest): Promise<Outcome> {
-  const { url, apiKey, tenantId, phases, seed, seconds, parameters } = request;
+  const { url, apiKey, tenantId, phases, only, seed, seconds, parameters } = request;
   const temporary = mkdtempSync(join(tmpdir(), 'berth-fuzz-'));
   const config = join(temporary, 'schemathesis.toml');
   writeFileSync(config, `${readFileSync(join(folder, 'schemathesis.toml'), 'utf8')}${parameters}`);
   const options = ['--phases', phases.join(','), '--seed', String(seed), '--max-time', String(seconds)];
-  const args = ['--config-file', config, 'run', `${url}/openapi.json`, ...options, '--no-color'];
+  const names = only.flatMap((operation) => ['--include-name', operation]);
+  const args = ['--config-file', config, 'run', `${url}/openapi.json`, ...options, ...names, '--no-color'];
   try {
     return await runProgram(st, args, {
       env: { ...process.env, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId, PYTHONDONTWRITEBYTECODE: '1' },

@@ -1,5 +1,5 @@
 import type { V1Container, V1PodTemplateSpec } from '@kubernetes/client-node';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import {
@@ -69,12 +69,16 @@ async function openPorts(app: App): Promise<number[]> {
   return ingress.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
 }
 
+/** Waits until only one port is open: the former one closes after a rollout. */
+const opens = (app: App, port: number) =>
+  vi.waitFor(async () => expect(await openPorts(app)).toEqual([port]), { timeout: 20_000 });
+
 describe.concurrent('a revision with run settings', () => {
   test('replaces one without, is restored after a failure of the next one, and is rolled back as a whole', async () => {
     const shop = new App(client, world.namespace, 'shop');
     await shop.apply(plain(1));
     await shop.ready();
-    expect(await openPorts(shop)).toEqual([8000]);
+    await opens(shop, 8000);
 
     await shop.apply(ordinary(2));
     await shop.ready();
@@ -85,19 +89,19 @@ describe.concurrent('a revision with run settings', () => {
     });
     expect(api?.env).toEqual(expect.arrayContaining([{ name: 'PORT', value: '80' }, SETTINGS.env[0]]));
     expect(worker).toMatchObject(SETTINGS.commands.queue);
-    expect(await openPorts(shop)).toEqual([80]);
+    await opens(shop, 80);
 
     await shop.apply(plain(3, BAD));
     await shop.rolledBack();
     expect(await containers(shop)).toEqual({ api, queue: worker });
-    expect(await openPorts(shop)).toEqual([80]);
+    await opens(shop, 80);
 
     await shop.apply(plain(4));
     await shop.ready();
     const after = await containers(shop);
     expect(after['queue']).toBeUndefined();
     expect(after['api']).not.toHaveProperty('args');
-    expect(await openPorts(shop)).toEqual([8000]);
+    await opens(shop, 8000);
   });
 
   test('is rejected by the API server when a setting is out of range or unknown', async () => {
