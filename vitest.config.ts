@@ -12,7 +12,7 @@ import { defineConfig } from 'vitest/config';
  * Vitest runs projects with the same number of workers in one pool: unit tests run while tests of the cluster wait. The
  * order is faults, fuzz, integration, unit, so that short files fill the end.
  */
-const maxWorkers = 6;
+const maxWorkers = 4;
 
 /** Vitest's default of a second is too short on a busy machine. Only a test that fails takes this long. */
 const expectOptions = { poll: { timeout: 20_000 } };
