@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
  * `unit`: pure, no process beside it. `integration`: one PostgreSQL and one Kubernetes control plane for the whole run.
  * `fuzz`: the API against its own document, on a PostgreSQL of its own.
  * `faults`: the subset of the fault plans (npm run faults), in worlds of their own.
+ * `long`: tests like those of `integration` that take minutes (npm run e2e).
  * `e2e`: a real node with containers, where the machine allows (npm run e2e).
  * Files run side by side; each makes its own database and its own namespaces.
  */
@@ -16,6 +17,19 @@ const maxWorkers = 4;
 
 /** Vitest's default of a second is too short on a busy machine. Only a test that fails takes this long. */
 const expectOptions = { poll: { timeout: 20_000 } };
+
+const LONG = 'test/integration/**/*.long.test.ts';
+const integration = {
+  globalSetup: ['test/integration/harness/cluster.ts'],
+  setupFiles: ['test/integration/harness/check-every-answer.ts'],
+  // Loading and compiling the modules again took two seconds of processor time for each file.
+  isolate: false,
+  restoreMocks: true,
+  expect: expectOptions,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  maxWorkers,
+};
 
 export default defineConfig({
   test: {
@@ -37,17 +51,11 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          globalSetup: ['test/integration/harness/cluster.ts'],
-          setupFiles: ['test/integration/harness/check-every-answer.ts'],
-          // Loading and compiling the modules again took two seconds of processor time for each file.
-          isolate: false,
-          restoreMocks: true,
-          expect: expectOptions,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          maxWorkers,
+          exclude: [LONG],
+          ...integration,
         },
       },
+      { test: { name: 'long', include: [LONG], ...integration } },
       {
         test: {
           name: 'faults',
@@ -67,8 +75,9 @@ export default defineConfig({
           globalSetup: ['test/e2e/harness/setup.ts'],
           testTimeout: 240_000,
           hookTimeout: 240_000,
-          // One node, with two processors.
+          // One node, with two processors. The long tests run before.
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

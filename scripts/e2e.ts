@@ -1,28 +1,34 @@
 /**
- * Runs the tests of Berth on a real node: a kubelet with containerd and runc that pulls images and runs containers.
+ * Runs the long tests, and the tests of Berth on a real node: a kubelet with containerd and runc that pulls images and runs
+ * containers.
  *
  *   npm run e2e [-- FILTER …] [-- --require | --help]
  */
+import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 import { whyNoRealNode } from '../test/cluster/real-node/preconditions.ts';
 import { runTests } from './test.ts';
 
 const HELP = `usage: npm run e2e [-- FILTER …] [-- OPTIONS]
-Starts a control plane and a real node (kubelet, containerd, runc, kube-proxy, CoreDNS) in separate Linux namespaces. Builds
-Berth's image with BuildKit, installs it with the chart, and runs the tests of test/e2e against containers.
-The first run builds its programs with Go and takes 10 to 20 minutes. Later runs take 5 to 10 minutes.
+Runs the long tests (test/integration/**/*.long.test.ts): installation of every profile, releases, restarts, deletions.
+Then starts a control plane and a real node (kubelet, containerd, runc, kube-proxy, CoreDNS) in separate Linux namespaces.
+Builds Berth's image with BuildKit, installs it with the chart, and runs the tests of test/e2e against containers.
+The first run builds its programs with Go and takes 20 to 30 minutes. Later runs take 10 to 15 minutes.
 
-  --require   fail (exit code 1) instead of skipping the tests if this machine cannot run a kubelet
+  --require   fail (exit code 1) instead of skipping the real node if this machine cannot run a kubelet
   FILTER      the files whose path contains it; vitest gets all other options
 
-Needs Linux with root (namespaces, mounts, cgroups v1 or v2), Go, and Debian's or Ubuntu's apt.
-Exit code: 0 passed, or skipped with the reason printed; 1 failed.`;
+The real node needs Linux with root (namespaces, mounts, cgroups v1 or v2), Go, and Debian's or Ubuntu's apt.
+Exit code: 0 passed, with the reason printed if the real node was skipped; 1 failed.`;
 
 async function main(args: readonly string[]): Promise<number> {
+  const filters = args.filter((arg) => arg !== '--require');
   const why = whyNoRealNode();
-  if (why === undefined)
-    return await runTests(['--project', 'e2e', ...args.filter((arg) => arg !== '--require')]);
-  console.log(`skipped: no kubelet can run here: ${why}.`);
-  return args.includes('--require') ? 1 : 0;
+  await resolveEveryProgram({ log: console.log });
+  const projects = ['--project', 'long', ...(why === undefined ? ['--project', 'e2e'] : [])];
+  const code = await runTests([...projects, ...filters]);
+  if (why === undefined) return code;
+  console.log(`skipped the real node: no kubelet can run here: ${why}.`);
+  return args.includes('--require') ? 1 : code;
 }
 
 if (process.argv.includes('--help')) console.log(HELP);

@@ -11,7 +11,7 @@ import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 import { compileCache } from '../test/installation/berth-process.ts';
 
 const HELP = `usage: npm test [-- ARGUMENT …]
-Runs all tests except those on a real node (npm run e2e). Passes the arguments to vitest, for example:
+Runs all tests except long ones and those on a real node (npm run e2e). Passes the arguments to vitest, for example:
   npm test -- --project unit          pure tests only, in seconds
   npm test -- patch                   the files whose path contains "patch"
 The last line is: N passed, N failed[, N skipped]. The exit code is 0 only when nothing failed.`;
@@ -90,9 +90,11 @@ async function buildPrograms(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Excludes the tests on a real node, which take minutes and need a machine that can run containers: see `npm run e2e`. */
-function withoutRealNode(args: readonly string[]): readonly string[] {
-  return args.some((arg) => arg.startsWith('--project')) ? args : ['--project', '!e2e', ...args];
+/** Excludes the tests of `npm run e2e`, which take minutes or need a machine that can run containers. */
+function withoutLong(args: readonly string[]): readonly string[] {
+  return args.some((arg) => arg.startsWith('--project'))
+    ? args
+    : ['--project', '!e2e', '--project', '!long', ...args];
 }
 
 if (import.meta.main) {
@@ -100,6 +102,6 @@ if (import.meta.main) {
   else {
     const args = process.argv.slice(2);
     await buildPrograms(args);
-    process.exitCode = await runTests(withoutRealNode(args));
+    process.exitCode = await runTests(withoutLong(args));
   }
 }

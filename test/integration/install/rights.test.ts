@@ -1,7 +1,7 @@
 /**
  * The rights that the chart gives, held against what the accounts were seen to do: by the API server's audit log, over the
  * life of one deployment that has everything and goes wrong in some ways, and of two resources by hand. That nothing is
- * asked for beyond them, installation.test.ts looks at for each profile. What is elsewhere: rights-builds.test.ts.
+ * asked for beyond them, installation.long.test.ts looks at for each profile. What is elsewhere: rights-builds.test.ts.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
