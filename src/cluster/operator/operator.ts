@@ -65,7 +65,7 @@ export interface OperatorOptions {
     LeaderElectionOptions,
     'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'
   >;
-  /** Interval of the check whether the Gateway API is installed, when routes use it; default 30 s. */
+  /** Interval of the check whether the Gateway API is installed; default 30 s. */
   readonly discoveryMs?: number;
   /** Maximum number of concurrent reconciles; default 32. */
   readonly workers?: number;
@@ -204,11 +204,9 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     logger.info({ kinds: kinds.length, due: queue.depth }, 'caches are filled; reconciling');
     hooks?.onState?.('leading');
     queue.release();
-    if (config.routing.mode === 'gateway') {
-      const intervalMs = options.discoveryMs ?? DISCOVERY_MS;
-      const signal = AbortSignal.any([term, ended.signal]);
-      following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, signal);
-    }
+    const intervalMs = options.discoveryMs ?? DISCOVERY_MS;
+    const until = AbortSignal.any([term, ended.signal]);
+    following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, until);
     const building = builds?.run(term, cutOff(term, stopping));
     await runWorkers({
       queue,

@@ -157,6 +157,12 @@ export class Caches implements ClusterView {
     return this.#children.has(kind);
   }
 
+  /** Whether the list or watch of a kind fails at present. */
+  isFailing(kind: ChildKindName): boolean {
+    const reflectors = [...(this.#children.get(kind)?.values() ?? [])];
+    return reflectors.some((reflector) => reflector.stats().lastError !== undefined);
+  }
+
   /** Keys of the custom resources that request a build. */
   building(): string[] {
     return [...this.#resources.values()].flatMap(({ store }) => store.keysByIndex(BY_BUILD, WITH_BUILD));
