@@ -69,6 +69,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         platformHosts: config.platformHosts,
         builds: buildsOf(config, version),
         images: config.images ?? undefined,
+        secretPollMs: config.secretPollSeconds * 1000,
         namespaces: config.namespaces,
         identity: config.identity,
         lease,

@@ -11,6 +11,7 @@ import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { ManagedFields } from '../kube/compare/managed-fields.ts';
+import type { SecretReading } from './access/secret-readings.ts';
 import type { KnownResponse } from './changes/cluster-changes.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 import type { StoredNames } from './observe/stored-names.ts';
@@ -48,12 +49,21 @@ export interface Observed {
   readonly image?: ImageLookup;
   /** Parts of the spec that are not allowed; absent: the spec was not checked. See access/spec-policy.ts. */
   readonly forbidden?: readonly Forbidden[];
+  /** What the referenced Secrets contain; absent: no values are needed. See access/secret-readings.ts. */
+  readonly secrets?: ObservedSecrets;
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
   /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */
   readonly responses?: ReadonlyMap<string, KnownResponse>;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
   readonly warnings?: ReadonlyMap<string, WarningEvent>;
+}
+
+/** The last read of the Secrets that `secret_references` names. */
+export interface ObservedSecrets {
+  readonly bySecret: ReadonlyMap<string, SecretReading>;
+  /** Until when a rollout waits for a missing Secret or key, in ms since the epoch; null: it does not wait. */
+  readonly waitsUntil: number | null;
 }
 
 /** A part of the custom resource that is not allowed. */

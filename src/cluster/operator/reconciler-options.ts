@@ -23,6 +23,10 @@ export interface ReconcilerOptions {
   readonly ownHost?: string | undefined;
   /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
+  /** Namespace of Berth itself; default: berth-system. */
+  readonly ownNamespace?: string | undefined;
+  /** Interval of the reads of referenced Secrets, in ms; default: see access/secret-readings.ts. */
+  readonly secretPollMs?: number | undefined;
   /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** State of builds; absent: this operator runs no builds, and the status states this. */

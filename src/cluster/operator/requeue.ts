@@ -63,7 +63,24 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 
 /** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
-  return requeueForReferences(nextChange(reconciled), reconciled.remembered);
+  const { remembered, time } = reconciled;
+  return requeueForSecrets(requeueForReferences(nextChange(reconciled), remembered), remembered, time);
+}
+
+/** Requeues for the next read of referenced Secrets, because no watch event reports that their values changed. */
+function requeueForSecrets(
+  outcome: ReconcileOutcome,
+  { secretReadings }: Remembered,
+  { ticks }: ReconcileTime,
+): ReconcileOutcome {
+  if (secretReadings === undefined) return outcome;
+  return requeueWithin(outcome, Math.max(MIN_REQUEUE_MS, secretReadings.nextAt - ticks));
+}
+
+function requeueWithin(outcome: ReconcileOutcome, atMost: number): ReconcileOutcome {
+  if (outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, atMost) : atMost;
+  return { kind: 'requeue', afterMs };
 }
 
 /**
@@ -72,9 +89,7 @@ export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
  */
 function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
   const pauseMs = references?.pauseMs ?? null;
-  if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
-  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
-  return { kind: 'requeue', afterMs };
+  return pauseMs === null ? outcome : requeueWithin(outcome, pauseMs);
 }
 
 function nextChange({
