@@ -46,7 +46,8 @@ export const ownEnv = ({ spec: { podTemplate } }: ManagedDeployment): V1EnvVar[]
 ];
 
 /** Names of the variables of the revision. */
-export const ownVariableNames = ({ spec }: ManagedDeployment): string[] => variableNames([], spec.podTemplate);
+export const ownVariableNames = ({ spec }: ManagedDeployment): string[] =>
+  variableNames([], spec.podTemplate);
 
 /** A variable of the revision, without its name. undefined: the revision has no such variable. */
 export function ownVariable(resource: ManagedDeployment, name: string): Omit<V1EnvVar, 'name'> | undefined {

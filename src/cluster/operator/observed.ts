@@ -177,6 +177,8 @@ export interface ObservedPod extends KubeObject {
   lostNode?: string;
   /** For a terminating pod: the node that must confirm that the pod has ended. */
   node?: string;
+  /** Whether output of the pod is not shown, because it may contain values of referenced Secrets; absent: it is shown. */
+  withheld?: boolean;
   /** Whether no controller owns the pod, so that it is not replaced. */
   orphan?: boolean;
   status?: {

@@ -1,3 +1,4 @@
+import { MARKER_KEY_SECRET } from '../../contract/resource/names.ts';
 import { type Right, rightsOn } from '../kube/client/rights.ts';
 import type { ChildKindName } from './kinds.ts';
 
@@ -45,7 +46,11 @@ export function buildRights(): Right[] {
   ];
 }
 
-/** Rights in the namespace of the leader election's Lease. */
+/** Rights in the namespace of Berth itself, for the Lease of the leader election and for the key of markers. */
 export function leaseRights(): Right[] {
-  return rightsOn('Lease', ['get', 'create', 'update']);
+  return [
+    ...rightsOn('Lease', ['get', 'create', 'update']),
+    ...rightsOn('Secret', ['get']).map((right) => ({ ...right, name: MARKER_KEY_SECRET })),
+    ...rightsOn('Secret', ['create']),
+  ];
 }

@@ -97,7 +97,12 @@ function revisionConfigChanges(
   before: Partial<SourceRevisionConfig>,
   after: SourceRevisionConfig,
 ): FieldChange[] {
-  const { commands: oldCommands = {}, env: oldEnv = [], secretReferences: oldReferences = [], ...old } = before;
+  const {
+    commands: oldCommands = {},
+    env: oldEnv = [],
+    secretReferences: oldReferences = [],
+    ...old
+  } = before;
   const { commands = {}, env = [], secretReferences = [], ...fresh } = after;
   return [
     ...differing(old, fresh, 'source_revision_config.'),

@@ -68,7 +68,10 @@ function inContainer(container: Container, loc: readonly (string | number)[]): R
 export function references(spec: ResourceSpec): Reference[] {
   return [
     ...(spec.image_pull_secrets ?? []).flatMap(({ name }, index) =>
-      secretAt(name, 'image_pull_secrets', index, 'name').map((found) => ({ ...found, use: 'pull' as const })),
+      secretAt(name, 'image_pull_secrets', index, 'name').map((found) => ({
+        ...found,
+        use: 'pull' as const,
+      })),
     ),
     ...(spec.volumes ?? []).flatMap(inVolume),
     ...eachContainer(spec).flatMap(({ container, loc }) => inContainer(container, loc)),
@@ -76,7 +79,10 @@ export function references(spec: ResourceSpec): Reference[] {
 }
 
 /** Why the API rejects a reference, which it judges by the name alone. null: it does not. */
-function nameIssue({ name, kind, use }: Pick<Reference, 'name' | 'kind' | 'use'>, appName: string): string | null {
+function nameIssue(
+  { name, kind, use }: Pick<Reference, 'name' | 'kind' | 'use'>,
+  appName: string,
+): string | null {
   if (kind === 'secret') return secretRefusal({ name }, use, { appName, labelledOnly: false });
   return GENERATED_CLAIM.test(name) ? 'belongs to a deployment of Berth and cannot be referenced' : null;
 }

@@ -63,7 +63,11 @@ export function secretRefusal(secret: SecretIdentity, use: SecretUse, rules: Sec
   return nameRefusal(secret.name, use, rules) ?? contentRefusal(secret, use, rules);
 }
 
-function nameRefusal(name: string, use: SecretUse, { appName, platformSecrets = [] }: SecretRules): string | null {
+function nameRefusal(
+  name: string,
+  use: SecretUse,
+  { appName, platformSecrets = [] }: SecretRules,
+): string | null {
   if (isSecretOfAnother(name, appName)) return OF_ANOTHER;
   if (use === 'content' && (isGeneratedSecret(name) || generatedFor(name) === appName)) return GENERATED;
   if (platformSecrets.includes(name)) return OF_PLATFORM;

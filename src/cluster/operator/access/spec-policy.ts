@@ -66,7 +66,13 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
 
 /** All rejected fields of the pods, in the order of the rules; empty: none. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
-  return [...images(resource), ...ownLimits(resource), ...environment(resource), ...variables(resource, policy), ...pods(resource, policy)];
+  return [
+    ...images(resource),
+    ...ownLimits(resource),
+    ...environment(resource),
+    ...variables(resource, policy),
+    ...pods(resource, policy),
+  ];
 }
 
 const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => ({
@@ -135,10 +141,7 @@ function variables({ spec: { podTemplate } }: ObservedResource, policy: Policy):
   );
   if (!isMore) return shared;
   const message = `must not name more than ${most} different Secrets`;
-  return [
-    { ...notOfPodTemplate('spec.podTemplate.secretReferences', message), byPolicy: true },
-    ...shared,
-  ];
+  return [{ ...notOfPodTemplate('spec.podTemplate.secretReferences', message), byPolicy: true }, ...shared];
 }
 
 function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {

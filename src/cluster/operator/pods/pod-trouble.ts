@@ -4,6 +4,7 @@ import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { maskCredentials } from '../access/masking.ts';
+import { WITHHELD_OUTPUT } from '../observe/cached-fields.ts';
 import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
 
 /** Why a pod is not ready. */
@@ -106,7 +107,7 @@ export function troublesOf(
   const [first] = troubles;
   if (event?.reason === 'Unhealthy' && troubles.some(mayBeEndedByCheck))
     return troubles.map((trouble) =>
-      mayBeEndedByCheck(trouble) ? withCheck(trouble, event.message) : trouble,
+      mayBeEndedByCheck(trouble) ? withCheck(trouble, answerOf(event.message, pod)) : trouble,
     );
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
@@ -114,7 +115,7 @@ export function troublesOf(
   const isRunning = first.reason === 'ContainersNotReady';
   if (isRunning !== (event.reason === 'Unhealthy')) return troubles;
   const { container, restarts } = first;
-  const trouble = { ...wholePod(pod, event.reason, event.message), restarts };
+  const trouble = { ...wholePod(pod, event.reason, answerOf(event.message, pod)), restarts };
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
@@ -125,6 +126,18 @@ const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
 export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
   const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
   return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
+}
+
+/** Answers of a health check that the kubelet writes. All others are output of a command in the container. */
+const OF_KUBELET = /^\S+ probe (failed|errored)[^:]*: (HTTP probe|dial tcp|Get ")/;
+const OF_COMMAND = /^(\S+ probe (?:failed|errored)[^:]*):/;
+
+/** The message of an Event about a pod, without output of the container if the output must not be shown. */
+function answerOf(message: string, { withheld = false }: ObservedPod): string {
+  const [, what] = OF_COMMAND.exec(message) ?? [];
+  return !withheld || what === undefined || OF_KUBELET.test(message)
+    ? message
+    : `${what}; ${WITHHELD_OUTPUT}`;
 }
 
 /** Adds the last answer of the health check, which the status of the pod does not contain. */

@@ -88,7 +88,9 @@ function missingFor(
 
 /** What a rollout waits for, as a sentence without its end; null: it waits for no Secret. */
 export function awaitedSecrets(observed: Observed): string | null {
-  return observed.secrets?.waitsUntil == null ? null : (missingFor(observed.resource, observed)?.message ?? null);
+  return observed.secrets?.waitsUntil == null
+    ? null
+    : (missingFor(observed.resource, observed)?.message ?? null);
 }
 
 /** Until when a rollout waits for a missing Secret or key, in ms since the epoch; null: it does not wait. */

@@ -91,7 +91,10 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): 
       owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
-    ...sharedNameIssues({ sourceRevisionConfig, secrets }, { sentEnv: true, sentReferences: true, sentSecrets: true }),
+    ...sharedNameIssues(
+      { sourceRevisionConfig, secrets },
+      { sentEnv: true, sentReferences: true, sentSecrets: true },
+    ),
     ...deploymentIssues(deps, { ...configs, secrets, appName: name }),
   ];
   if (issues.length > 0) throw brokenRules(issues);

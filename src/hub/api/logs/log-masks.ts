@@ -1,6 +1,7 @@
 import { withoutCredentials } from '../../../domain/redaction/credential-text.ts';
 import { masking } from '../../store/core/masking.ts';
 import type { SealedSecrets } from '../../store/core/records.ts';
+import { mayPrintReferences } from '../../store/deployments/revisions.ts';
 import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import type { MaskNow } from './workload-logs.ts';
@@ -11,6 +12,9 @@ type Mask = (text: string) => string;
 
 /** Maximum number of masks that a process keeps. A mask takes up to 3 MiB. */
 const KEPT_MASKS = 16;
+
+/** In place of lines that may contain values that the hub does not know. */
+const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read]';
 
 /** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;
@@ -26,7 +30,8 @@ export class LogMasks {
   }
 
   /**
-   * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. The
+   * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. Withholds the
+   * lines of a deployment with secret_references. The
    * function does not keep the mask, because a process has many readers.
    */
   of(tenantId: string, deploymentId: string): MaskNow {
@@ -35,6 +40,8 @@ export class LogMasks {
       const ids = await secretIds(reader, tenantId, deploymentId);
       if (!ids.every((id) => sets.has(id)))
         for (const set of await allSecrets(reader, tenantId, deploymentId)) sets.set(set.id, set);
+      // The deployment may get references while its logs are followed.
+      if (await mayPrintReferences(reader, tenantId, deploymentId)) return () => WITHHELD;
       return this.#maskOf(sets);
     };
   }

@@ -55,7 +55,10 @@ export const revisionSchema = z
     updated_at: timeSchema.describe('Time of the last status change.'),
     deployed_at: timeSchema.nullable().describe('Time when every component ran the revision.'),
   })
-  .meta({ id: 'Revision', description: 'A revision: one version of source_revision_config, secrets and secret_references.' });
+  .meta({
+    id: 'Revision',
+    description: 'A revision: one version of source_revision_config, secrets and secret_references.',
+  });
 type ShownRevision = z.infer<typeof revisionSchema>;
 
 const revisionListSchema = pageSchema('RevisionPage', revisionSchema, 'A page of revisions.');

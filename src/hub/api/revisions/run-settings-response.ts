@@ -55,7 +55,8 @@ const secretReferenceSchema = z
   })
   .meta({
     id: 'SecretReference',
-    description: 'An environment variable whose value is in a Secret of the cluster. The value is not known to this API.',
+    description:
+      'An environment variable whose value is in a Secret of the cluster. The value is not known to this API.',
     examples: [{ name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' }],
   });
 

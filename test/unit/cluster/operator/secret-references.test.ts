@@ -14,7 +14,9 @@ import { Namespace } from './several-resources.ts';
 /** References to Secrets: the operator reads their values at an interval, and replaces pods when a value changes. */
 
 const encoded = (data: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  );
 
 interface SecretOptions {
   readonly labels?: Readonly<Record<string, string>>;

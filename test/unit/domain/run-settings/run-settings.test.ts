@@ -164,7 +164,11 @@ describe('the names of secrets and env', () => {
       { sentEnv: true, sentReferences: false, sentSecrets: true },
       ['source_revision_config', 'env', 1, 'name'],
     ],
-    ['secrets when only secrets were sent', { sentEnv: false, sentReferences: false, sentSecrets: true }, ['secrets', 1, 'name']],
+    [
+      'secrets when only secrets were sent',
+      { sentEnv: false, sentReferences: false, sentSecrets: true },
+      ['secrets', 1, 'name'],
+    ],
   ])('are reported in %s', (_what, sent, loc) => {
     expect(sharedNameIssues(both, sent)).toMatchObject([{ loc, type: 'name_shared' }]);
     expect(JSON.stringify(sharedNameIssues(both, sent))).not.toContain('"2"');
