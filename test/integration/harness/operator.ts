@@ -12,6 +12,7 @@ import type { Patience } from '../../../src/cluster/operator/rollout/failure-rul
 import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
+import type { Policy } from '../../../src/domain/policy/policy.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { compileCache } from '../../installation/berth-process.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
@@ -50,6 +51,10 @@ export interface OperatorSettings {
   builds?: BuildConfig;
   /** How registries are asked for digests; absent: images are used as given. */
   images?: RegistryOptions;
+  /** Absent: that of the hosting mode. */
+  policy?: Policy;
+  /** Interval of the reads of referenced Secrets. */
+  secretPollMs?: number;
 }
 
 export interface RunningOperator {
@@ -77,6 +82,8 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     platformHosts,
     builds,
     images,
+    policy,
+    secretPollMs,
   } = settings;
   const requests: ObservedRequest[] = [];
   let state: OperatorState = 'starting';
@@ -97,6 +104,8 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       ...(discoveryMs === undefined ? {} : { discoveryMs }),
       builds,
       images,
+      ...(policy === undefined ? {} : { policy }),
+      secretPollMs,
       ownHost,
       platformHosts,
       namespaces: [namespace, ...moreNamespaces],
