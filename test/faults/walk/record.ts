@@ -13,6 +13,11 @@ import {
   type RunSettings,
   type SentRunSettings,
 } from '../../../src/domain/run-settings/run-settings.ts';
+import {
+  fromSecretReferences,
+  type SecretReferenceBody,
+  toSecretReferences,
+} from '../../../src/domain/run-settings/secret-reference-schema.ts';
 import { wholeSettings } from './settings-moves.ts';
 
 /** The part of a deployment that clients can change. */
@@ -48,13 +53,14 @@ export interface PatchOfWalk {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
     readonly custom_url?: string | null;
   } & PodSettingsBody;
-  readonly source_revision_config?: SentRunSettings & {
+  readonly source_revision_config?: Omit<SentRunSettings, 'secretReferences'> & {
     readonly image_uri?: string | null;
     readonly repo_ref?: string;
     readonly workflow_config_path?: string;
     readonly repo_commit_sha?: string;
   };
   readonly secrets?: readonly Secret[];
+  readonly secret_references?: readonly SecretReferenceBody[];
 }
 
 export interface WalkStep {
@@ -99,7 +105,7 @@ export function withPodSettings(podSettings: PodSettings): Pick<WalkRecord, 'pod
 
 /** The record after a PATCH according to the contract: absent fields stay, null clears, the volume size stays. */
 export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
-  const { source_config: config, source_revision_config: revision, secrets } = body;
+  const { source_config: config, source_revision_config: revision, secrets, secret_references } = body;
   const sent = config?.resource_spec;
   const size = record.spec.db_storage_gi;
   const kept = size == null ? {} : { db_storage_gi: size };
@@ -109,7 +115,10 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   return {
     spec,
     image: revision?.image_uri ?? record.image,
-    settings: mergeRunSettings(record.settings, revision ?? {}),
+    settings: mergeRunSettings(record.settings, {
+      ...revision,
+      secretReferences: toSecretReferences(secret_references),
+    }),
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
     ...withPodSettings(mergePodSettings(record.podSettings ?? {}, podSettingsBodyOf(config ?? {}))),
@@ -131,5 +140,6 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
     },
     source_revision_config: { image_uri: to.image, ...wholeSettings(to.settings) },
     secrets: to.secrets,
+    secret_references: fromSecretReferences(to.settings.secretReferences ?? []),
   };
 }
