@@ -1,5 +1,6 @@
 import type { Deployment } from '../api.gen.ts';
 import { type Context, show } from '../context.ts';
+import { referenceWord } from '../references/words.ts';
 import { age, cell, fields, table } from '../table.ts';
 
 /** Deployments as text. */
@@ -54,6 +55,10 @@ function runLines({ port, commands = {}, env = [] }: Deployment['source_revision
   ];
 }
 
+/** The references to Secrets of the cluster, if there are any. */
+const referenceLines = ({ secret_references: references = [] }: Deployment): Line[] =>
+  references.length === 0 ? [] : [['Secret references', cell(references.map(referenceWord).join(', '))]];
+
 function details(deployment: Deployment): string {
   const { source_revision_config: config, conditions, secrets } = deployment;
   const lines = fields([
@@ -69,6 +74,7 @@ function details(deployment: Deployment): string {
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],
     ['Active revision', cell(deployment.active_revision_id)],
+    ...referenceLines(deployment),
     ['Secrets', cell(secrets.map(({ name, value }) => `${name}=${value}`).join(', '))],
     ['Created', deployment.created_at],
     ['Updated', deployment.updated_at],
