@@ -162,6 +162,7 @@ test.each([
   ['tenants', 'create', 'a', '--deployments', '1.5'],
   ['events', '-o', 'name'],
   ['whoami', '-o', 'name'],
+  ['keys', 'rotate-encryption', '--dry-run', '--batch', '5'],
 ])('rejects a value that the API would reject: %s %s %s %s %s', async (...words) => {
   expect(await runCli(words)).toBe(2);
   expect(printed).toHaveLength(1);

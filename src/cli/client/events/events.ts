@@ -13,9 +13,12 @@ export interface EventOptions {
   readonly reason?: string;
   readonly since?: string;
   readonly until?: string;
-  readonly limit: number;
+  readonly limit?: number;
   readonly follow: boolean;
 }
+
+/** Number of stored events without `--limit`. */
+export const DEFAULT_LIMIT = 100;
 
 /** The filters of the list. */
 export const filterOf = ({ reason, since, until }: EventOptions, now: Date) =>
@@ -44,6 +47,22 @@ export async function idOf(client: Client, word: string): Promise<string> {
   }
 }
 
+type Page = Answer<'get', '/v2/events'>;
+
+/** The newest events, and whether there are older ones that match. */
+async function newest(
+  ask: (page: { limit: number; offset: number }) => Promise<Page>,
+  limit: number,
+): Promise<{ readonly found: readonly Event[]; readonly hasOlder: boolean }> {
+  let hasOlder = false;
+  const found = await allOf<Event>(async (page) => {
+    const answer = await ask(page);
+    hasOlder = answer.cursor !== null;
+    return answer;
+  }, limit);
+  return { found, hasOlder };
+}
+
 /** Prints the newest events, oldest first, so that the newest is next to the prompt. */
 export async function events(
   context: Context,
@@ -54,17 +73,19 @@ export async function events(
   const id = name === undefined ? null : await idOf(client, name);
   const path = { deployment_id: id ?? '' };
   const filter = filterOf(options, new Date());
-  const found: Event[] = await allOf<Event>(
+  const { found, hasOlder } = await newest(
     (page) =>
       id === null
         ? client.GET('/v2/events', { params: { query: { ...filter, ...page } } })
         : client.GET('/v2/deployments/{deployment_id}/events', {
             params: { path, query: { ...filter, ...page } },
           }),
-    options.limit,
+    options.limit ?? DEFAULT_LIMIT,
   );
   const ordered = found.toReversed();
   const header = ['TIME', 'REASON', ...(id === null ? ['DEPLOYMENT'] : []), 'BY', 'MESSAGE'];
   const rows = () => ordered.map((event) => row(event, id !== null));
   await show(context, ordered, { table: () => table(header, rows()) });
+  if (hasOlder)
+    context.note(`only the newest ${found.length} events are shown; next: --limit N shows more of them`);
 }
