@@ -178,6 +178,10 @@ test('uses the cluster that the options name, and prints commands that remove ex
   expect(goCalls()).toBe('');
   expect(await kubectl(access, ['get', 'mdep', '-A', '-o', 'name'])).toBe('');
 
+  // Another run uses what this one has left.
+  const again = await run(other, ...words, '--samples', 'none', '--exit', '--port', '0');
+  expect(again).toMatchObject({ code: 0 });
+
   const commands = output.split('\n').filter((line) => /^ +kubectl .* delete /.test(line));
   const env = { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, HOME: folder, KUBECONFIG: other };
   execFileSync('sh', ['-euc', commands.join('\n')], { env });

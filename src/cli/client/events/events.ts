@@ -87,5 +87,7 @@ export async function events(
   const rows = () => ordered.map((event) => row(event, id !== null));
   await show(context, ordered, { table: () => table(header, rows()) });
   if (hasOlder)
-    context.note(`only the newest ${found.length} events are shown; next: --limit N shows more of them`);
+    context.note(
+      `only the newest ${found.length === 1 ? 'event is' : `${found.length} events are`} shown; next: --limit N shows more`,
+    );
 }

@@ -22,7 +22,7 @@ const api = (stored: number) =>
     return [200, { resources, offset: offset + resources.length, cursor: isLast ? null : 'next' }];
   });
 
-const CUT = /^only the newest (\d+) events are shown; next: --limit N shows more of them\n$/;
+const CUT = /^only the newest (\d+) events are shown; next: --limit N shows more\n$/;
 
 test.each([
   [101, [], 100],
