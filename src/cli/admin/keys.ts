@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { SCOPES, TENANT_SCOPES } from '../../domain/core/scopes.ts';
 import { command, listOption, switchOption, valueOption, wholeNumber } from '../command/command.ts';
-import { expiresOption } from '../command/expiry.ts';
 import { FORMATS_WITHOUT_NAME, outputOption } from '../command/output.ts';
+import { expiresOption } from '../command/time-options.ts';
 
 /** `berth keys`: keys in the database and in the settings of the hub. */
 

@@ -98,6 +98,8 @@ test('prints the help of a group that is called without a command', async () => 
 
 test.each([
   [['events', '--limit', '0'], '--limit must be a whole number of at least 1, not "0"', 'berth events'],
+  [['events', '--since', 'yesterday'], '--since must be a time or a duration', 'berth events'],
+  [['logs', 'a', '--limit', '20000'], '--limit must be a whole number from 1 to 10000', 'berth logs'],
   [['revisions', 'rollback', 'a', '1', '--timeout', '0'], '--timeout must be', 'berth revisions rollback'],
   [
     ['deployments', 'create', '-f', '--wait'],

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
+import { sinceOption, untilOption } from '../../command/time-options.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { calling, callsApi } from '../call.ts';
 import type { EventOptions } from './events.ts';
@@ -29,8 +30,8 @@ export function buildEvents(made: Command, host: Host): void {
   callsApi(made, FORMATS_WITHOUT_NAME)
     .argument('[deployment]', 'id or name of the deployment; default: all events of the tenant')
     .addOption(valueOption('--reason <reason>', 'only events with this reason, such as RolledBack'))
-    .addOption(valueOption('--since <time>', 'ISO 8601, or a duration: 30s, 10m, 3h, 2d'))
-    .addOption(valueOption('--until <time>', 'ISO 8601, or a duration'))
+    .addOption(sinceOption())
+    .addOption(untilOption())
     .addOption(
       valueOption('--limit <n>', 'number of the newest events, default: 100', wholeNumber('--limit', 1)),
     )

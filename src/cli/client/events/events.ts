@@ -5,12 +5,12 @@ import { given } from '../given.ts';
 import { lookUpDeployment, UUID } from '../lookup.ts';
 import { allOf } from '../paging.ts';
 import { cell, table } from '../table.ts';
-import { timeOf } from '../time-option.ts';
 
 export type Event = Answer<'get', '/v2/events'>['resources'][number];
 
 export interface EventOptions {
   readonly reason?: string;
+  /** ISO 8601, as `until`. */
   readonly since?: string;
   readonly until?: string;
   readonly limit?: number;
@@ -21,12 +21,7 @@ export interface EventOptions {
 export const DEFAULT_LIMIT = 100;
 
 /** The filters of the list. */
-export const filterOf = ({ reason, since, until }: EventOptions, now: Date) =>
-  given({
-    reason,
-    since: since === undefined ? undefined : timeOf('--since', since, now),
-    until: until === undefined ? undefined : timeOf('--until', until, now),
-  });
+export const filterOf = ({ reason, since, until }: EventOptions) => given({ reason, since, until });
 
 /** The cells of an event. Events of one deployment do not name it. */
 export function row(
@@ -72,7 +67,7 @@ export async function events(
   const { client } = context;
   const id = name === undefined ? null : await idOf(client, name);
   const path = { deployment_id: id ?? '' };
-  const filter = filterOf(options, new Date());
+  const filter = filterOf(options);
   const { found, hasOlder } = await newest(
     (page) =>
       id === null

@@ -18,8 +18,7 @@ const limitOf = ({ limit, since }: EventOptions) =>
  */
 function streamed(context: Context, id: string | null, options: EventOptions): AsyncIterable<unknown> {
   const { client } = context;
-  // A duration such as --since 10m means the same time in each request.
-  const filter = filterOf(options, new Date());
+  const filter = filterOf(options);
   let cursor: string | undefined;
   return followed(context, async function* () {
     const place = cursor === undefined ? limitOf(options) : { cursor };
