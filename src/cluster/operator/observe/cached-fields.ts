@@ -112,7 +112,7 @@ function containerFields(
   return { ...fields, lastState: stateFields(lastState, withheld) };
 }
 
-/** In place of the output of a container that can read values that neither operator nor hub can mask. */
+/** Shown instead of the output of a container that can read values that neither operator nor hub can mask. */
 export const WITHHELD_OUTPUT = 'output not shown, because the pod uses secret_references: see its logs';
 
 /** Masks and shortens termination messages. The masking happens once per change of the pod, not at every reconcile. */

@@ -13,7 +13,7 @@ type Mask = (text: string) => string;
 /** Maximum number of masks that a process keeps. A mask takes up to 3 MiB. */
 const KEPT_MASKS = 16;
 
-/** In place of lines that may contain values that the hub does not know. */
+/** Shown instead of lines that may contain values that the hub does not know. */
 const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read]';
 
 /** Leaves lines unchanged. */

@@ -65,10 +65,10 @@ export const shownSecretReferences = {
   secret_references: z
     .array(secretReferenceSchema)
     .optional()
-    .describe('References to Secrets of the cluster. Absent if there are none.'),
+    .describe('References to Secrets of the cluster. Absent if the list is empty.'),
 };
 
-/** The references of a deployment or revision. The field is absent if there are none. */
+/** The references of a deployment or revision. The field is absent if the list is empty. */
 export const presentSecretReferences = ({ secretReferences = [] }: RunSettings) =>
   secretReferences.length === 0 ? {} : { secret_references: fromSecretReferences(secretReferences) };
 

@@ -37,7 +37,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const made = (more: Record<string, unknown> = { secret_references: REFERENCES }) => create(client, more) as Promise<Shown>;
+const made = (more: Record<string, unknown> = { secret_references: REFERENCES }) =>
+  create(client, more) as Promise<Shown>;
 const read = async (id: string) => (await client.call<Shown>('GET', `/v2/deployments/${id}`)).body;
 const patch = (id: string, body: object, query = '') =>
   client.call<Shown>('PATCH', `/v2/deployments/${id}${query}`, body);
