@@ -35,11 +35,17 @@ const commands = fc
   .record(Object.fromEntries(COMPONENTS.map((component) => [component, command])), { requiredKeys: [] })
   .filter((given) => Object.keys(given).length > 0);
 
+/** The Secrets to which references refer. */
+export const REFERENCED_SECRETS = {
+  names: ['payments', 'a.b-c', 'external-services'],
+  keys: ['api-key', 'DATABASE_URI', 'tls.key', '_.-'],
+} as const;
+
 /** Secrets, references and env share one set of names, so references have names that the others do not have. */
 const secretReference = fc.record({
   name: fc.constantFrom('REF_KEY', 'REF_TOKEN', 'REF_.a-b', 'REF_', 'REF_LONG_NAME'),
-  secretName: fc.constantFrom('payments', 'a.b-c', 'external-services'),
-  secretKey: fc.constantFrom('api-key', 'DATABASE_URI', 'tls.key', '_.-'),
+  secretName: fc.constantFrom(...REFERENCED_SECRETS.names),
+  secretKey: fc.constantFrom(...REFERENCED_SECRETS.keys),
 });
 
 const secretReferences = fc.uniqueArray(secretReference, {

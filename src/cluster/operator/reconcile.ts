@@ -1,3 +1,4 @@
+import { MARKER_KEY_SECRET } from '../../contract/resource/names.ts';
 import { isKubeError } from '../kube/client/errors.ts';
 import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { MarkerKey } from './access/marker-key.ts';
@@ -38,6 +39,10 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     deadlineMs: config.progressDeadlineSeconds * 1000,
   };
   const memory = new Memory();
+  const secretRules = {
+    labelledOnly: shared.policy.secret_references.labelled_only,
+    platformSecrets: [MARKER_KEY_SECRET, ...(config.otlpHeadersSecret ? [config.otlpHeadersSecret] : [])],
+  };
   const markerKey = new MarkerKey(shared.client, shared.ownNamespace ?? OWN_NAMESPACE);
 
   /** Whether the caches do not contain the last writes of this process yet. A reconcile would then act on old state. */
@@ -62,7 +67,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
       return { kind: 'settled' };
     }
     const options = withReconcileLogger(shared, gathered, common.reconcileId);
-    const context = { ...common, options, patience, markerKey, remembered };
+    const context = { ...common, options, patience, secretRules, markerKey, remembered };
     const ended = await endWithoutReconcile(gathered, context);
     if (ended !== null) return ended;
     const time = reconcileTime(clock);

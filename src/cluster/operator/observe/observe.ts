@@ -1,5 +1,3 @@
-import type { RenderConfig } from '../../../contract/render/render-config.ts';
-import { MARKER_KEY_SECRET } from '../../../contract/resource/names.ts';
 import { foreignReferences } from '../access/foreign-references.ts';
 import { hostRefusal } from '../access/host-claims.ts';
 import { SECRET_POLL_MS, withSecretReadings } from '../access/secret-readings.ts';
@@ -23,7 +21,7 @@ export async function observe(
   key: string,
   gathered: Observed,
   time: ReconcileTime,
-  { options, patience, markerKey, remembered, signal }: ReconcileContext,
+  { options, patience, secretRules, markerKey, remembered, signal }: ReconcileContext,
 ): Promise<Observed> {
   const { view, client, policy } = options;
   const { resource } = gathered;
@@ -31,11 +29,7 @@ export async function observe(
   remembered.responses.recall(resource.status?.acceptedChanges ?? []);
   const responses = remembered.responses.known(time.ticks);
   const { ticks } = time;
-  const rules = {
-    labelledOnly: policy.secret_references.labelled_only,
-    platformSecrets: platformSecretsOf(options.config),
-  };
-  const check = { view, client, rules, signal, remembered };
+  const check = { view, client, rules: secretRules, signal, remembered };
   const foreign = await foreignReferences(gathered, { ...check, ticks });
   const withSecrets = await withSecretReadings(gathered, {
     ...check,
@@ -44,15 +38,16 @@ export async function observe(
     pollMs: options.secretPollMs ?? SECRET_POLL_MS,
     patienceMs: patience.configErrorMs,
   });
-  const forbidden = [...remembered.checked.forbidden, ...foreign, ...forbiddenReferences(withSecrets)];
+  const bySpec = new Set(remembered.checked.forbidden.map(({ resourcePath }) => resourcePath));
+  const forbidden = [
+    ...remembered.checked.forbidden,
+    ...foreign.filter(({ resourcePath }) => !bySpec.has(resourcePath)),
+    ...forbiddenReferences(withSecrets),
+  ];
   const withSpecChecks = { ...withSecrets, forbidden, responses };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
   return await withWarningEvents(withHostCheck, { client, remembered, time, signal });
 }
-
-/** Secrets of the platform in the namespaces of deployments. */
-const platformSecretsOf = ({ otlpHeadersSecret }: RenderConfig): string[] =>
-  otlpHeadersSecret == null ? [MARKER_KEY_SECRET] : [MARKER_KEY_SECRET, otlpHeadersSecret];
 
 /** Adds the state of builds and image lookups, which run outside the reconcile workers. */
 function withBuildAndImage(

@@ -19,6 +19,12 @@ const WITHHELD = '[withheld: the deployment uses secret_references, so its logs 
 /** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;
 
+/** Withholds the lines from when the deployment has secret_references, which it may get while its logs are followed. */
+export const withheldWithReferences =
+  (maskNow: MaskNow, tenantId: string, deploymentId: string): MaskNow =>
+  async (reader) =>
+    (await mayPrintReferences(reader, tenantId, deploymentId)) ? () => WITHHELD : maskNow(reader);
+
 /** The masks of all readers of a process. Readers of the same secrets share a mask. */
 export class LogMasks {
   readonly #box: SecretBox;
@@ -30,8 +36,7 @@ export class LogMasks {
   }
 
   /**
-   * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. Withholds the
-   * lines of a deployment with secret_references. The
+   * Masks the values of all secrets of a deployment: the current secrets, and the secrets of earlier calls. The
    * function does not keep the mask, because a process has many readers.
    */
   of(tenantId: string, deploymentId: string): MaskNow {
@@ -40,8 +45,6 @@ export class LogMasks {
       const ids = await secretIds(reader, tenantId, deploymentId);
       if (!ids.every((id) => sets.has(id)))
         for (const set of await allSecrets(reader, tenantId, deploymentId)) sets.set(set.id, set);
-      // The deployment may get references while its logs are followed.
-      if (await mayPrintReferences(reader, tenantId, deploymentId)) return () => WITHHELD;
       return this.#maskOf(sets);
     };
   }

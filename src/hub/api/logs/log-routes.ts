@@ -19,7 +19,7 @@ import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { LogMasks, unmasked } from './log-masks.ts';
+import { LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
@@ -152,7 +152,9 @@ async function readerOf(
       const detail = 'The cluster of the deployment currently cannot be reached, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
-    const maskNow = sees ? unmasked : masks.of(tenantId, deploymentId);
+    const maskNow = sees
+      ? unmasked
+      : withheldWithReferences(masks.of(tenantId, deploymentId), tenantId, deploymentId);
     return { tenantId, deploymentId, listenerId: found.listenerId, maskNow };
   });
 }
