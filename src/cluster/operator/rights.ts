@@ -46,10 +46,14 @@ export function buildRights(): Right[] {
   ];
 }
 
-/** Rights in the namespace of Berth itself, for the Lease of the leader election and for the key of markers. */
+/** Rights in the namespace of the leader election's Lease. */
 export function leaseRights(): Right[] {
+  return rightsOn('Lease', ['get', 'create', 'update']);
+}
+
+/** Rights in the same namespace, for the key of markers (access/marker-key.ts). */
+export function markerKeyRights(): Right[] {
   return [
-    ...rightsOn('Lease', ['get', 'create', 'update']),
     ...rightsOn('Secret', ['get']).map((right) => ({ ...right, name: MARKER_KEY_SECRET })),
     ...rightsOn('Secret', ['create']),
   ];
