@@ -5,6 +5,7 @@ import type { SecretReference } from '../../../domain/run-settings/run-settings.
 import type { PodTemplates } from '../../../workloads/desired-object.ts';
 import { missingPart } from '../access/secret-readings.ts';
 import type { Forbidden, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
+import { shortened } from '../status/conditions.ts';
 import { type FailedRevision, revisionOf } from './target.ts';
 import type { Templates } from './template-selection.ts';
 
@@ -104,6 +105,9 @@ export function secretsAwaitedUntil(
   return missingFor(resource, observed) === null ? null : until;
 }
 
+/** Maximum length of the detail of a failure source. */
+const MAX_DETAIL = 1000;
+
 /** The failure of a revision whose Secret or key does not exist, before a rollout starts; null: no such failure. */
 export function missingSecrets(
   resource: ObservedResource,
@@ -120,11 +124,12 @@ export function missingSecrets(
   return {
     ...revisionOf(resource.spec.revision),
     reason: 'SecretReferenceMissing',
-    message: `${message}${remedy}`,
+    message: `${shortened(message)}${remedy}`,
     failureSource: {
       kind: 'Secret',
       object: reference.secretName,
       field: `secret_references[${index}]`,
+      detail: shortened(message, MAX_DETAIL),
     },
     recordGeneration: resource.spec.recordGeneration,
   };
