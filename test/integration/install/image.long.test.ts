@@ -27,6 +27,7 @@ import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-
 import { freePorts } from '../../cluster/ports.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { pushBerthImage } from '../../installation/berth-image.ts';
+import { VERSION } from '../../installation/version.ts';
 import { postgres, uniqueName } from '../harness/environment.ts';
 
 const run = promisify(execFile);
@@ -62,7 +63,7 @@ beforeAll(async () => {
   registry = await startRegistry();
   buildkit = await startBuildkit({ registries: [{ host: registry.host, http: true }] });
   await pushBerthImage(buildkit, registry.host);
-  image = `${registry.host}/berth:0.1.0`;
+  image = `${registry.host}/berth:${VERSION}`;
   ({ config } = JSON.parse(await crane(['config', image])) as ImageConfig);
   mkdirSync(join(folder, 'rootfs'));
   await crane(['export', image, join(folder, 'rootfs.tar')]);
@@ -147,7 +148,7 @@ it('the image is small, runs as an unprivileged user, and names the file of its 
 });
 
 it('the image runs version, migrate and api with a read-only root file system, and stops on SIGTERM', async () => {
-  expect(await output(await container(['version'], {}))).toEqual({ code: 0, text: '0.1.0\n' });
+  expect(await output(await container(['version'], {}))).toEqual({ code: 0, text: `${VERSION}\n` });
   const database: OrdinaryDatabase = await ordinaryDatabase(await postgres());
   const [port = 0, metrics = 0] = await freePorts(2);
   const settings = {
