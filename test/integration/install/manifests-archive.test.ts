@@ -1,23 +1,25 @@
 /** The manifests of a release, as users unpack and apply them: rendered for a repository, with a kustomization for each profile. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { profiles } from '../../../scripts/manifests.ts';
 import { shellBlocks, textOf } from '../../docs/pages.ts';
-import { VERSION } from '../../installation/version.ts';
 import { parsed, podsOf, type Rendered } from '../harness/chart.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
 import { unpackManifests } from '../harness/release-manifests.ts';
 
-const REPOSITORIES = ['berth', 'ghcr.io/berth-dev/berth'];
+/** A repository with a registry, as a publisher names it with --repository. remote-listener.test.ts applies those of `berth`. */
+const REPOSITORY = 'ghcr.io/berth-dev/berth';
 const DIGEST = `sha256:${'5'.repeat(64)}`;
 
 let folder: string;
-beforeAll(() => {
+let top: string;
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-manifests-test-'));
+  top = await unpackManifests(folder, { repository: REPOSITORY, digest: DIGEST });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -37,49 +39,39 @@ function commandOfPage(): string {
   return sed;
 }
 
-describe.each(REPOSITORIES)('of the repository %s', (repository) => {
-  let top: string;
-  beforeAll(async () => {
-    const into = join(folder, repository.replaceAll('/', '-'));
-    mkdirSync(into);
-    top = await unpackManifests(into, { repository, digest: DIGEST });
-    expect(top).toBe(join(into, `berth-manifests-${VERSION}`));
-  });
-
-  it('has a folder for each profile, and the files that do not need Helm', () => {
-    expect(readdirSync(top).sort()).toEqual(
-      ['argocd', 'crds', 'monitoring', 'openapi.json', ...profiles()].sort(),
-    );
-  });
-
-  it.each(profiles())(
-    'names the image by digest in %s, and the image of another registry after the edit of install.md',
-    async (profile) => {
-      const rendered = parsed(readFileSync(join(top, profile, 'berth.yaml'), 'utf8'));
-      const own = `${repository}@${DIGEST}`;
-      expect(images(rendered)).toEqual(new Set([own]));
-      const kustomized = async () => parsed(await kubectlAsAdmin(['kustomize', join(top, profile)]));
-      expect(images(await kustomized())).toEqual(new Set([own]));
-
-      const command = commandOfPage().replace(' ha/', ` ${profile}/`);
-      await promisify(execFile)('sh', ['-c', command.replaceAll('REGISTRY', '10.0.0.1:5000/a')], {
-        cwd: top,
-      });
-      const moved = `10.0.0.1:5000/a/berth@${DIGEST}`;
-      const objects = await kustomized();
-      expect(images(objects)).toEqual(new Set([moved]));
-      const isCloud = profile === 'cloud';
-      expect([settingOf(rendered), settingOf(objects)]).toEqual(
-        isCloud ? [own, moved] : [undefined, undefined],
-      );
-      // Nothing else differs.
-      expect(objects).toHaveLength(rendered.length);
-      const text = (all: Rendered[], image: string) =>
-        all.map((object) => JSON.stringify(sorted(object)).replaceAll(image, 'IMAGE')).sort();
-      expect(text(objects, moved)).toEqual(text(rendered, own));
-    },
+it('has a folder for each profile, and the files that do not need Helm', () => {
+  expect(readdirSync(top).sort()).toEqual(
+    ['argocd', 'crds', 'monitoring', 'openapi.json', ...profiles()].sort(),
   );
 });
+
+it.each(profiles())(
+  'names the image by digest in %s, and the image of another registry after the edit of install.md',
+  async (profile) => {
+    const rendered = parsed(readFileSync(join(top, profile, 'berth.yaml'), 'utf8'));
+    const own = `${REPOSITORY}@${DIGEST}`;
+    expect(images(rendered)).toEqual(new Set([own]));
+    const kustomized = async () => parsed(await kubectlAsAdmin(['kustomize', join(top, profile)]));
+    expect(images(await kustomized())).toEqual(new Set([own]));
+
+    const command = commandOfPage().replace(' ha/', ` ${profile}/`);
+    await promisify(execFile)('sh', ['-c', command.replaceAll('REGISTRY', '10.0.0.1:5000/a')], {
+      cwd: top,
+    });
+    const moved = `10.0.0.1:5000/a/berth@${DIGEST}`;
+    const objects = await kustomized();
+    expect(images(objects)).toEqual(new Set([moved]));
+    const isCloud = profile === 'cloud';
+    expect([settingOf(rendered), settingOf(objects)]).toEqual(
+      isCloud ? [own, moved] : [undefined, undefined],
+    );
+    // Nothing else differs.
+    expect(objects).toHaveLength(rendered.length);
+    const text = (all: Rendered[], image: string) =>
+      all.map((object) => JSON.stringify(sorted(object)).replaceAll(image, 'IMAGE')).sort();
+    expect(text(objects, moved)).toEqual(text(rendered, own));
+  },
+);
 
 /** The same object with its keys in order. */
 function sorted(value: unknown): unknown {
