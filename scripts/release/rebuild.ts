@@ -39,7 +39,9 @@ function checkout({ url, revision }: Source): string[] {
   const changed = '# Files were changed after this commit, so nobody can build the same bytes again.';
   return [
     ...(commit === revision ? [] : [changed]),
-    `git clone ${quoted(url)} berth && cd berth && git checkout ${commit}`,
+    `git clone ${quoted(url)} berth`,
+    'cd berth',
+    `git checkout ${commit}`,
   ];
 }
 
@@ -53,6 +55,7 @@ export function rebuildFile(build: Build): string {
       ({ platform, digest }) =>
         `# FOLDER: an OCI image layout with the base for ${nameOf(platform)}, whose digest is ${digest}.`,
     ),
+    'set -e',
     ...checkout(build.source),
     commandOf(build).join(' \\\n  '),
     '',

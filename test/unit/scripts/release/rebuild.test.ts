@@ -25,7 +25,10 @@ describe('the file REBUILD', () => {
   test('names the commit, the repository, the platforms and each base by digest', () => {
     const both = [base('amd64', 'host:5000/node:24'), base('arm64', 'host:5000/node:24@sha256:index')];
     expect(rebuildFile(build(both)).split('\n').slice(2)).toEqual([
-      'git clone https://git.example/berth berth && cd berth && git checkout c0ffee',
+      'set -e',
+      'git clone https://git.example/berth berth',
+      'cd berth',
+      'git checkout c0ffee',
       'SOURCE_DATE_EPOCH=1700000000 npm run release -- --output ../again \\',
       '  --repository registry.example/berth \\',
       '  --platform linux/amd64 \\',
