@@ -36,7 +36,7 @@ function checkout({ url, revision }: Source): string[] {
   if (revision === '')
     return ['# The commit is not known: the release was built outside of a git repository.'];
   const [commit = ''] = revision.split('-');
-  const changed = '# Files were changed after this commit, so nobody can build the same bytes again.';
+  const changed = '# Files were changed after this commit, so the same bytes cannot be built again.';
   return [
     ...(commit === revision ? [] : [changed]),
     `git clone ${quoted(url)} berth`,

@@ -49,7 +49,7 @@ describe('the file REBUILD', () => {
     expect(text).toContain(
       '# FOLDER: an OCI image layout with the base for linux/amd64, whose digest is sha256:amd64.',
     );
-    expect(text).toContain('nobody can build the same bytes again.\ngit clone');
+    expect(text).toContain('the same bytes cannot be built again.\ngit clone');
     expect(text).toContain('git checkout c0ffee\n');
   });
 });
