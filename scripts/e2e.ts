@@ -14,7 +14,7 @@ Builds Berth's image with BuildKit, installs it with the chart, and runs the tes
 The first run builds its programs with Go and takes 20 to 30 minutes. Later runs take 10 to 15 minutes.
 
   --require   fail (exit code 1) if this machine cannot run a kubelet, or if a test is skipped, for example because Node 22, tmux or
-              the previous version is not available. Without it, skipped tests are only counted
+              the previous version is not available, or because -t leaves it out. Without --require, skipped tests are only counted
   FILTER      the files whose path contains it; vitest gets all other options
 
 The real node needs Linux with root (namespaces, mounts, cgroups v1 or v2), Go, and Debian's or Ubuntu's apt.
