@@ -50,12 +50,14 @@ interface CheckState {
   readonly pauseMs: number;
 }
 
+/** Annotations that mark a change of hosts. */
+const NOTES = [ANNOTATIONS.formerHost, ANNOTATIONS.formerDomains] as const;
+
 const isMarked = ({ metadata }: Resource, annotation: string) =>
   metadata.annotations?.[annotation] !== undefined;
 
 function isNoted(resource: Resource): boolean {
-  const isChanged =
-    isMarked(resource, ANNOTATIONS.formerHost) || isMarked(resource, ANNOTATIONS.formerDomains);
+  const isChanged = NOTES.some((note) => isMarked(resource, note));
   return isChanged && resource.metadata.deletionTimestamp === undefined;
 }
 
@@ -111,7 +113,8 @@ async function checkCertificate(
     return pause(Math.min(2 * last.pauseMs, LONGEST_PAUSE_MS));
   }
   guard();
-  const annotations = { [ANNOTATIONS.formerHost]: null, [ANNOTATIONS.formerDomains]: null };
+  const marks = NOTES.filter((note) => isMarked(resource, note));
+  const annotations = Object.fromEntries(marks.map((mark) => [mark, null]));
   const patch = { metadata: { resourceVersion, annotations } };
   try {
     const written = await client.patch<Resource>(RESOURCES.ManagedDeployment, { namespace, name }, patch, {
