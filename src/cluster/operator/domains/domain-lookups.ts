@@ -53,7 +53,7 @@ export interface LookupIntervals {
   readonly slowestMs: number;
 }
 
-const INTERVALS: LookupIntervals = { settledMs: 300_000, firstMs: 5_000, slowestMs: 120_000 };
+const INTERVALS: LookupIntervals = { settledMs: 300_000, firstMs: 5_000, slowestMs: 60_000 };
 
 /** Concurrent lookups, in total and for each namespace, which belongs to one tenant. */
 const LIMITS = { total: 16, perTenant: 4 };
