@@ -7,7 +7,9 @@ const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?$/);
 /** Hosts in normal form. */
 export const domains = (): fc.Arbitrary<string[]> =>
   fc.uniqueArray(
-    fc.tuple(label, fc.constantFrom('example.com', 'example.org', 'xn--bcher-kva.example')).map((parts) => parts.join('.')),
+    fc
+      .tuple(label, fc.constantFrom('example.com', 'example.org', 'xn--bcher-kva.example'))
+      .map((parts) => parts.join('.')),
     { maxLength: Math.min(5, MAX_DOMAINS) },
   );
 

@@ -1,4 +1,9 @@
-import { type DomainsBody, domainsBodySchema, domainsOf, mergeDomains } from '../../../src/domain/app-hosts/domains.ts';
+import {
+  type DomainsBody,
+  domainsBodySchema,
+  domainsOf,
+  mergeDomains,
+} from '../../../src/domain/app-hosts/domains.ts';
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
 import {

@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 import type { RegistryOptions } from '../../../src/cluster/image-registry/repository-call.ts';
 import { createKubeClient, type ObservedRequest } from '../../../src/cluster/kube/client/client.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { type OperatorOptions, type OperatorState, runOperator } from '../../../src/cluster/operator/operator.ts';
+import {
+  type OperatorOptions,
+  type OperatorState,
+  runOperator,
+} from '../../../src/cluster/operator/operator.ts';
 import type { Patience } from '../../../src/cluster/operator/rollout/failure-rules.ts';
 import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';

@@ -6,7 +6,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostHash } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type DnsServer, startDnsServer } from '../../dns-server.ts';
-import { type DeploymentAnswer, smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import {
+  type DeploymentAnswer,
+  smallDeployment,
+  startWholeBerth,
+  type WholeBerth,
+} from '../harness/berth.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
 
 interface DomainStatus {
@@ -54,7 +59,9 @@ const patch = (id: string, domains: string[] | null) =>
   berth.call<Shown>('PATCH', `/v2/deployments/${id}`, { source_config: { domains } });
 const appOf = ({ id, name }: DeploymentAnswer) => `${name}-${id.replaceAll('-', '').slice(-8)}`;
 const routesOf = async (of: DeploymentAnswer) =>
-  (await berth.get('ingress', '-l', `berth.dev/deployment-id=${of.id}`)).items.map(({ metadata }) => metadata.name);
+  (await berth.get('ingress', '-l', `berth.dev/deployment-id=${of.id}`)).items.map(
+    ({ metadata }) => metadata.name,
+  );
 const until = (id: string, what: string, check: (status: DomainStatus | undefined) => boolean) =>
   berth.until(id, what, (now) => check((now as Shown).domains_status?.[0])) as Promise<Shown>;
 const explained = async ({ id, latest_revision_id: revision }: DeploymentAnswer) =>
@@ -64,7 +71,9 @@ test('a host is routed after proof, its status and explain name what it lacks, a
   const one = host('one');
   const made = (await berth.create(smallDeployment('shop', { source_config: { domains: [one] } }))) as Shown;
   const challenge = made.domains_status?.[0]?.challenge;
-  expect(made.domains_status).toMatchObject([{ host: one, dns: 'UNKNOWN', proof: 'UNKNOWN', route: 'UNKNOWN' }]);
+  expect(made.domains_status).toMatchObject([
+    { host: one, dns: 'UNKNOWN', proof: 'UNKNOWN', route: 'UNKNOWN' },
+  ]);
   expect(challenge?.name).toBe(`_berth-challenge.${one}`);
   await berth.ready(made.id);
   const waiting = await until(made.id, 'waiting for proof', (status) => status?.proof === 'PENDING');
@@ -94,13 +103,17 @@ test('a host is routed after proof, its status and explain name what it lacks, a
 
 test('a host is proven again for the next deployment after a deletion, and after a restore', async () => {
   const one = host('reused');
-  const first = (await berth.create(smallDeployment('first', { source_config: { domains: [one] } }))) as Shown;
+  const first = (await berth.create(
+    smallDeployment('first', { source_config: { domains: [one] } }),
+  )) as Shown;
   const challenge = first.domains_status?.[0]?.challenge;
   dns.set('TXT', challenge?.name ?? '', [challenge?.value ?? '']);
   await until(first.id, 'routed', (status) => status?.route === 'READY');
   dns.set('TXT', challenge?.name ?? '', []);
   expect((await berth.call('DELETE', `/v2/deployments/${first.id}`)).status).toBe(204);
-  await waitFor('the route to be gone', async () => (await routesOf(first)).length === 0, { timeoutMs: 60_000 });
+  await waitFor('the route to be gone', async () => (await routesOf(first)).length === 0, {
+    timeoutMs: 60_000,
+  });
   const next = await waitFor(
     'the host',
     async () => {
@@ -130,7 +143,9 @@ test('a host is proven again for the next deployment after a deletion, and after
   });
   dns.set('TXT', challenge?.name ?? '', []);
   expect((await berth.call('DELETE', `/v2/deployments/${first.id}`)).status).toBe(204);
-  await waitFor('the route to be gone', async () => (await routesOf(first)).length === 0, { timeoutMs: 60_000 });
+  await waitFor('the route to be gone', async () => (await routesOf(first)).length === 0, {
+    timeoutMs: 60_000,
+  });
   const back = await berth.call<Shown>('POST', `/v2/deployments/${first.id}/restore`);
   expect(back.body.source_config.domains).toEqual([one]);
   expect(back.body.domains_status).toMatchObject([{ route: 'UNKNOWN' }]);
@@ -156,7 +171,9 @@ test('a custom resource by hand needs proof too, and cannot take a host that the
     },
   };
   await kubectlAsAdmin(['apply', '--server-side', '-f', '-'], JSON.stringify(byHand));
-  type Hosts = { status?: { domains?: { hosts: { host: string; proof: string; route: string; message?: string }[] } } };
+  type Hosts = {
+    status?: { domains?: { hosts: { host: string; proof: string; route: string; message?: string }[] } };
+  };
   const hosts = await waitFor(
     'the status',
     async () => {
@@ -173,7 +190,9 @@ test('a custom resource by hand needs proof too, and cannot take a host that the
     { host: host('own'), route: 'PENDING' },
     { host: 'x.example.net', route: 'REFUSED' },
   ]);
-  const ingresses = (await berth.get('ingress')).items.filter(({ metadata }) => metadata.name.startsWith('by-hand'));
+  const ingresses = (await berth.get('ingress')).items.filter(({ metadata }) =>
+    metadata.name.startsWith('by-hand'),
+  );
   expect(ingresses).toEqual([]);
   await kubectlAsAdmin(['-n', berth.namespace, 'delete', 'mdep', 'by-hand']);
 });

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
-import { hostHash } from '../../../../src/contract/resource/names.ts';
 import type { ManagedDeploymentStatus } from '../../../../src/contract/resource/managed-deployment.ts';
+import { hostHash } from '../../../../src/contract/resource/names.ts';
 import { challengeName, challengeValue } from '../../../../src/domain/app-hosts/challenge.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { CERTIFICATES, certificateCrd } from '../../../cluster/certificate-crd.ts';
@@ -160,7 +160,10 @@ describe('an additional host', () => {
   });
 
   test('belongs to the resource that has proven it, and is passed on when that one gives it up', async () => {
-    const [older, newer] = [new App(client, world.namespace, 'older'), new App(client, world.namespace, 'newer')];
+    const [older, newer] = [
+      new App(client, world.namespace, 'older'),
+      new App(client, world.namespace, 'newer'),
+    ];
     await older.apply(spec(['wanted'], { domainToken: 'older' }));
     await older.until('waiting for proof', (now) => stateOf(now, 'wanted')?.proof === 'PENDING');
     prove('wanted');
@@ -168,7 +171,9 @@ describe('an additional host', () => {
     await newer.until('routed', (now) => stateOf(now, 'wanted')?.route === 'READY');
     dns.set('TXT', challengeName(host('wanted')), [challengeValue(world.namespace, 'older')]);
     const refused = await older.until('refused', (now) => stateOf(now, 'wanted')?.route === 'REFUSED');
-    expect(stateOf(refused, 'wanted')?.message).toBe(`the host ${host('wanted')} belongs to another deployment`);
+    expect(stateOf(refused, 'wanted')?.message).toBe(
+      `the host ${host('wanted')} belongs to another deployment`,
+    );
     await newer.apply(spec([]));
     await older.until('routed', (now) => stateOf(now, 'wanted')?.route === 'READY');
   });
@@ -176,8 +181,8 @@ describe('an additional host', () => {
   test('is rejected by the API server in another form than a DNS name in lower case', async () => {
     const bad = new App(client, world.namespace, 'bad');
     for (const wrong of ['*.example.org', 'UPPER.example.org', 'shop', 'a/b.example.org', 'x.example.org.'])
-      await expect(bad.apply(appSpec(1, 'registry.test/web:1', { routing: { domains: [wrong] } }))).rejects.toThrow(
-        /spec\.routing\.domains/,
-      );
+      await expect(
+        bad.apply(appSpec(1, 'registry.test/web:1', { routing: { domains: [wrong] } })),
+      ).rejects.toThrow(/spec\.routing\.domains/);
   });
 });

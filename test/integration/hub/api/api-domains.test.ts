@@ -41,8 +41,13 @@ const read = async (id: string, by = client) => (await by.call<Shown>('GET', `/v
 const patch = (id: string, source_config: object, { by = client, query = '' } = {}) =>
   by.call<DryRun & { detail: Issue[] | string }>('PATCH', `/v2/deployments/${id}${query}`, { source_config });
 const post = (by: Client, domains: unknown, more: object = {}) =>
-  by.call<Shown & { detail: Issue[] | string }>('POST', '/v2/deployments', createBody(withDomains(domains, more)));
-const IN_USE = 'Another deployment uses the host of source_config.custom_url or one of source_config.domains.';
+  by.call<Shown & { detail: Issue[] | string }>(
+    'POST',
+    '/v2/deployments',
+    createBody(withDomains(domains, more)),
+  );
+const IN_USE =
+  'Another deployment uses the host of source_config.custom_url or one of source_config.domains.';
 
 describe('the field', () => {
   test('is absent from responses when it is absent, null or empty', async () => {
@@ -80,15 +85,23 @@ describe('the field', () => {
     });
     const cleared = await patch(shop.id, { domains: null });
     expect(cleared.body.source_config).not.toHaveProperty('domains');
-    const again = await client.call<Shown>('PUT', `/v2/deployments/by-name/${encodeURIComponent(shop.name)}`, {
-      ...createBody(withDomains([one])),
-      name: shop.name,
-    });
+    const again = await client.call<Shown>(
+      'PUT',
+      `/v2/deployments/by-name/${encodeURIComponent(shop.name)}`,
+      {
+        ...createBody(withDomains([one])),
+        name: shop.name,
+      },
+    );
     expect(again.body.source_config.domains).toEqual([one]);
-    const emptied = await client.call<Shown>('PUT', `/v2/deployments/by-name/${encodeURIComponent(shop.name)}`, {
-      ...createBody(),
-      name: shop.name,
-    });
+    const emptied = await client.call<Shown>(
+      'PUT',
+      `/v2/deployments/by-name/${encodeURIComponent(shop.name)}`,
+      {
+        ...createBody(),
+        name: shop.name,
+      },
+    );
     expect(emptied.body.source_config).not.toHaveProperty('domains');
   });
 
@@ -144,7 +157,10 @@ describe('a host', () => {
           : post(n % 4 === 1 ? client : stranger, [other], { custom_url: `https://${one}` }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 7 }, () => 409)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      201,
+      ...Array.from({ length: 7 }, () => 409),
+    ]);
   });
 
   test('is free again after it was removed, and after the deletion of its deployment', async () => {
@@ -201,14 +217,19 @@ describe('domains_status', () => {
     expect(next.domains_status?.[0]?.challenge.value).toBe(values[0]);
     const others = await made([host()], stranger);
     expect(others.domains_status?.[0]?.challenge.value).not.toBe(values[0]);
-    const list = await client.call<{ resources: Shown[] }>('GET', `/v2/deployments?deployment_ids=${shop.id}`);
+    const list = await client.call<{ resources: Shown[] }>(
+      'GET',
+      `/v2/deployments?deployment_ids=${shop.id}`,
+    );
     expect(list.body.resources[0]?.domains_status).toEqual((await read(shop.id)).domains_status);
     const [row] = await api.store.sql<{ domain_token: string; namespace: string }>(
       'SELECT t.domain_token, d.namespace FROM tenants t JOIN deployments d ON d.tenant_id = t.id WHERE d.id = $1',
       [shop.id],
     );
     expect(row?.domain_token).toMatch(/^[0-9a-f]{64}$/);
-    expect(shop.domains_status?.[0]?.challenge).toEqual(challengeOf(one, row?.namespace ?? '', row?.domain_token));
+    expect(shop.domains_status?.[0]?.challenge).toEqual(
+      challengeOf(one, row?.namespace ?? '', row?.domain_token),
+    );
     expect(JSON.stringify(shop)).not.toContain(row?.domain_token);
   });
 });
@@ -233,7 +254,8 @@ describe('policy and quota', () => {
     const admin = await api.client(null, ['admin']);
     const tenant = await api.tenant();
     const usage = async () =>
-      (await tenant.call<{ quotas: { domains?: number }; usage: { domains?: number } }>('GET', '/v2/usage')).body;
+      (await tenant.call<{ quotas: { domains?: number }; usage: { domains?: number } }>('GET', '/v2/usage'))
+        .body;
     expect((await usage()).usage).not.toHaveProperty('domains');
     const first = await made([host(), host()], tenant);
     expect((await usage()).usage.domains).toBe(2);

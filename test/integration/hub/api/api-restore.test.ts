@@ -109,7 +109,9 @@ describe('POST /v2/deployments/{id}/restore', () => {
   });
 
   test('restores without the domains that other deployments have, keeps the others, and records the lost ones', async () => {
-    const [one, two, three] = ['one', 'two', 'three'].map((name) => `${uniqueName(name)}.example.org`.toLowerCase());
+    const [one, two, three] = ['one', 'two', 'three'].map((name) =>
+      `${uniqueName(name)}.example.org`.toLowerCase(),
+    );
     const custom_url = `https://${uniqueName('main')}.example.com`;
     const made = await create(client, { source_config: { custom_url, domains: [one, two, three] } });
     await remove(made.id);

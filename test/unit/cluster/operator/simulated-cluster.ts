@@ -17,7 +17,12 @@ import {
 } from '../../../../src/cluster/kube/client/resources.ts';
 import { subsetDiff } from '../../../../src/cluster/kube/compare/compare.ts';
 import type { WriteClient } from '../../../../src/cluster/operator/act/execute.ts';
-import { appKeys, hostKeys, identityKeys, keptKeys } from '../../../../src/cluster/operator/observe/cache-keys.ts';
+import {
+  appKeys,
+  hostKeys,
+  identityKeys,
+  keptKeys,
+} from '../../../../src/cluster/operator/observe/cache-keys.ts';
 import type { ClusterView } from '../../../../src/cluster/operator/observe/cluster-view.ts';
 import { withCurrentNames } from '../../../../src/cluster/operator/observe/stored-names.ts';
 import { LABELS } from '../../../../src/contract/resource/names.ts';

@@ -10,7 +10,9 @@ import {
 import { domains, spelled } from '../../../arbitraries/domains.ts';
 
 const problems = (hosts: unknown[]) =>
-  domainsBodySchema.safeParse(hosts).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
+  domainsBodySchema
+    .safeParse(hosts)
+    .error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
 
 describe('the list of domains', () => {
   test.each([

@@ -16,7 +16,10 @@ interface Case {
 }
 
 /** The rejected items, with the messages. */
-function refused(domains: string[], { hosting = 'self_hosted', file = {}, stored, url }: Case = {}): string[] {
+function refused(
+  domains: string[],
+  { hosting = 'self_hosted', file = {}, stored, url }: Case = {},
+): string[] {
   const input = {
     sourceConfig: config(domains, url ?? null),
     ...(stored === undefined ? {} : { stored: config(stored) }),

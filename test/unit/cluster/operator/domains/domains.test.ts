@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
+import type { KubeObject, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { DomainLookups } from '../../../../../src/cluster/operator/domains/domain-lookups.ts';
-import { hostRouteName, hostTlsSecretName } from '../../../../../src/workloads/names.ts';
 import { hostHash } from '../../../../../src/contract/resource/names.ts';
 import { challengeName, challengeValue } from '../../../../../src/domain/app-hosts/challenge.ts';
 import { resolvePolicy } from '../../../../../src/domain/policy/policy.ts';
-import type { KubeObject, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
-import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
+import { hostRouteName, hostTlsSecretName } from '../../../../../src/workloads/names.ts';
 import { CONFIG, KEY, message, NAMESPACE, RESOURCE_ID, resource, World } from '../fixtures.ts';
 
 const HOST = 'shop.example.org';
@@ -275,7 +275,11 @@ describe('the certificate of an additional host', () => {
 
   test.each([
     ['of an earlier generation', ready('True', 1), 'PENDING'],
-    ['for another host', certificate({ conditions: [{ type: 'Ready', status: 'True' }] }, ['x.example']), 'PENDING'],
+    [
+      'for another host',
+      certificate({ conditions: [{ type: 'Ready', status: 'True' }] }, ['x.example']),
+      'PENDING',
+    ],
     ['without a status', certificate({}), 'PENDING'],
     ['that cannot be read', new KubeError({ kind: 'forbidden', message: 'no' }), 'UNKNOWN'],
   ])('is not reported as ready for a Certificate %s', async (_what, found, state) => {
@@ -310,20 +314,23 @@ describe('a host that two custom resources name', () => {
   test.each([
     ['domains', { domains: [HOST] }],
     ['its URL', { url: `https://${HOST}/path` }],
-  ])('belongs to the older one that has it in %s, and the other one serves under its URL', async (_what, routing) => {
-    const shop = world([HOST]);
-    neighbour(shop, routing);
-    await settle(shop);
-    expect(shop.cluster.get(routeId(HOST))).toBeUndefined();
-    expect(stateOf(shop)).toMatchObject({ route: 'REFUSED' });
-    expect(stateOf(shop)?.message).toBe(`the host ${HOST} belongs to another deployment`);
-    expect(shop.condition('DomainsReady')).toBe('False DomainRefused');
-    expect(shop.condition('Ready')).toBe('True Converged');
-    expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
-    shop.cluster.remove('ManagedDeployment/other/neighbour');
-    await settle(shop);
-    expect(stateOf(shop)).toMatchObject({ route: 'READY' });
-  });
+  ])(
+    'belongs to the older one that has it in %s, and the other one serves under its URL',
+    async (_what, routing) => {
+      const shop = world([HOST]);
+      neighbour(shop, routing);
+      await settle(shop);
+      expect(shop.cluster.get(routeId(HOST))).toBeUndefined();
+      expect(stateOf(shop)).toMatchObject({ route: 'REFUSED' });
+      expect(stateOf(shop)?.message).toBe(`the host ${HOST} belongs to another deployment`);
+      expect(shop.condition('DomainsReady')).toBe('False DomainRefused');
+      expect(shop.condition('Ready')).toBe('True Converged');
+      expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
+      shop.cluster.remove('ManagedDeployment/other/neighbour');
+      await settle(shop);
+      expect(stateOf(shop)).toMatchObject({ route: 'READY' });
+    },
+  );
 
   test('refuses the route of a URL whose host an older one has in its domains', async () => {
     const shop = world([]);
@@ -340,7 +347,14 @@ describe('a host that two custom resources name', () => {
     expect(stateOf(shop)).toMatchObject({ proof: 'READY', route: 'READY' });
     const late = world([HOST], { proof: true });
     const challenge = challengeValue('other', undefined);
-    const recorded = { host: HOST, dns: 'READY', proof: 'READY', certificate: 'UNKNOWN', route: 'PENDING', challenge };
+    const recorded = {
+      host: HOST,
+      dns: 'READY',
+      proof: 'READY',
+      certificate: 'UNKNOWN',
+      route: 'PENDING',
+      challenge,
+    };
     neighbour(late, { domains: [HOST] }, { domains: { recordGeneration: 0, hosts: [recorded] } });
     await settle(late);
     expect(stateOf(late)).toMatchObject({ proof: 'READY', route: 'REFUSED' });
