@@ -249,7 +249,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'looks it up again every few minutes.',
   ),
   DomainWithoutCertificate: wait(
-    'cert-manager issues the certificate of the host, usually within minutes of the DNS record. If it takes longer, the message ' +
+    'The certificate of the host is issued by cert-manager, usually within minutes of the DNS record. If it takes longer, the message ' +
       'has the reason of cert-manager: the ClusterIssuer (BERTH_TLS_ISSUER), the DNS record of the host, or a CAA record.',
   ),
   DomainUnknown: wait(
