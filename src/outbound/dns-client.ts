@@ -5,7 +5,7 @@ import { CANCELLED, NODATA, NOTFOUND, Resolver } from 'node:dns/promises';
  * cannot make Berth call other hosts.
  */
 
-/** The records of a name; null: the DNS server does not answer, or answers with an error. Empty: there are none. */
+/** The records of a name; null: the DNS server does not answer, or answers with an error. Empty: there are no records. */
 export type Records = readonly string[] | null;
 
 export interface DnsClient {

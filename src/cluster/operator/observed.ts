@@ -51,7 +51,7 @@ export interface Observed {
   readonly forbidden?: readonly Forbidden[];
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
-  /** The additional hosts; absent: there are none. see domains/observe-domains.ts. */
+  /** The additional hosts; absent: it has no additional hosts; see domains/observe-domains.ts. */
   readonly domains?: readonly ObservedHost[];
   /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */
   readonly responses?: ReadonlyMap<string, KnownResponse>;

@@ -241,7 +241,7 @@ function tracingSpec(
 }
 
 /**
- * The route. During a deletion, there is none: other deployments can use the hosts when their routes are observed to be deleted
+ * The route. During a deletion, there is no route: other deployments can use the hosts when their routes are observed to be deleted
  * (hub/store/deployments/host-reservations.ts).
  */
 function routingSpec({

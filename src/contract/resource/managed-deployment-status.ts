@@ -232,7 +232,7 @@ export const managedDeploymentStatusSchema = z
           .describe('State of each host.'),
       })
       .optional()
-      .describe('Observed state of spec.routing.domains. Absent: there are none.'),
+      .describe('Observed state of spec.routing.domains. Absent: there are no additional hosts.'),
     routes: z
       .strictObject({
         recordGeneration: z

@@ -56,7 +56,7 @@ export interface Observation {
   generation: number;
   conditions: Condition[];
   url: string | null;
-  /** The additional hosts. Absent or null: not reported, or there are none. */
+  /** The additional hosts. Absent or null: not reported, or there are no hosts. */
   domains?: DomainsReport | null;
   /** Whether the operator observed that no pods run. */
   off: boolean;

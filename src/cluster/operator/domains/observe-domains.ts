@@ -80,7 +80,7 @@ function refusalOf(
   return isTaken(host, asked, view, isProven) ? `the host ${host} belongs to another deployment` : null;
 }
 
-/** The additional hosts of a custom resource; null: there are none. */
+/** The additional hosts of a custom resource; null: it has no additional hosts. */
 export function observeDomains(
   key: string,
   observed: Observed,

@@ -26,7 +26,7 @@ const domainStatusSchema = z
 export const domainsStatusSchema = z
   .array(domainStatusSchema)
   .optional()
-  .describe('State of each of source_config.domains, in their order. Absent: there are none.');
+  .describe('State of each of source_config.domains, in their order. Absent: there are no domains.');
 type ShownDomain = z.infer<typeof domainStatusSchema>;
 
 /**

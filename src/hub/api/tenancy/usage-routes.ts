@@ -34,7 +34,7 @@ const usageSchema = z
           .int()
           .optional()
           .describe(
-            'Additional hosts of deployments that are not being deleted. Absent: there are none, and no quota limits them.',
+            'Additional hosts of deployments that are not being deleted. Absent: there are no hosts, and no quota limits them.',
           ),
       })
       .meta({
