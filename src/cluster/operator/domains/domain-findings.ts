@@ -3,10 +3,10 @@ import type { ManagedDeploymentStatus } from '../../../contract/resource/managed
 import { MAX_DOMAIN_MESSAGE, type ObservedDomain } from '../../../domain/app-hosts/domain-status.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { routeKind } from '../../../workloads/objects/routing.ts';
-import type { ObservedHost } from '../domains/observed-host.ts';
 import type { Observed } from '../observed.ts';
-import { type Finding, shortened } from './conditions.ts';
-import { routeOfHost } from './route-state.ts';
+import { type Finding, shortened } from '../status/conditions.ts';
+import { routeOfHost } from '../status/route-state.ts';
+import type { ObservedHost } from './observed-host.ts';
 
 /**
  * The state of each additional host, from what was observed. A host that lacks something does not affect the condition Ready:
