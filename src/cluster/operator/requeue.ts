@@ -64,32 +64,23 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 /** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
   const { remembered, time } = reconciled;
-  return requeueForSecrets(requeueForReferences(nextChange(reconciled), remembered), remembered, time);
+  const { references, domainsPauseMs = null, secretReadings } = remembered;
+  // No watch event reports that objects of forbidden references were created or deleted, none reports changes in DNS, and
+  // none reports changed values of Secrets.
+  const pauses = [
+    references?.pauseMs ?? null,
+    domainsPauseMs,
+    secretReadings === undefined ? null : secretReadings.nextAt - time.ticks,
+  ];
+  return pauses.reduce(requeueWithin, nextChange(reconciled));
 }
 
-/** Requeues for the next read of referenced Secrets, because no watch event reports that their values changed. */
-function requeueForSecrets(
-  outcome: ReconcileOutcome,
-  { secretReadings }: Remembered,
-  { ticks }: ReconcileTime,
-): ReconcileOutcome {
-  if (secretReadings === undefined) return outcome;
-  return requeueWithin(outcome, Math.max(MIN_REQUEUE_MS, secretReadings.nextAt - ticks));
-}
-
-function requeueWithin(outcome: ReconcileOutcome, atMost: number): ReconcileOutcome {
-  if (outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
-  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, atMost) : atMost;
+/** Requeues after `pauseMs` at the latest. null: there is no such time. */
+function requeueWithin(outcome: ReconcileOutcome, pauseMs: number | null): ReconcileOutcome {
+  if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
+  const wanted = Math.max(MIN_REQUEUE_MS, pauseMs);
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, wanted) : wanted;
   return { kind: 'requeue', afterMs };
-}
-
-/**
- * Requeues while references are forbidden, because no watch event reports that the objects of these references were
- * created or deleted.
- */
-function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
-  const pauseMs = references?.pauseMs ?? null;
-  return pauseMs === null ? outcome : requeueWithin(outcome, pauseMs);
 }
 
 function nextChange({

@@ -9,6 +9,7 @@ import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
+import { domainIssues } from './policy-domains.ts';
 import { healthCheckIssues } from './policy-health-checks.ts';
 import { placementIssues } from './policy-placement.ts';
 import { generatedObjectIssues, secretReferenceIssues } from './policy-references.ts';
@@ -186,6 +187,7 @@ const REFERENCES = 'policy_secret_reference';
 export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_domain', check: domainIssues },
   { name: 'policy_cap', check: capIssues },
   { name: REFERENCES, check: secretReferenceIssues },
   { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...envCaps(view), ...environments(view)] },

@@ -33,7 +33,7 @@ export const CREATABLE: readonly string[] = [MISSING, WITHOUT_LABEL];
  * for a later resource.
  */
 const CREDENTIALS = /-(db|db-copy)$/;
-const CERTIFICATE = /-tls$/;
+const CERTIFICATE = /-tls(-[0-9a-f]{10})?$/;
 /** Kinds that show that Berth had a deployment of this name, even if its custom resource is gone. */
 const TRACES = ['Ingress', 'PersistentVolumeClaim', 'ControllerRevision'] as const;
 
