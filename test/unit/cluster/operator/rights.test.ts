@@ -12,7 +12,8 @@ import {
 } from '../../../../src/cluster/operator/rights.ts';
 import type { Fields } from '../../../../src/contract/crd/compatibility.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
-import { grantedRights } from '../../../installation/install.ts';
+import { MARKER_KEY_SECRET } from '../../../../src/contract/resource/names.ts';
+import { grantedRights, manifestObjects } from '../../../installation/install.ts';
 
 const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
 describe('the rights of the operator', () => {
@@ -35,6 +36,17 @@ describe('the rights of the operator', () => {
   test('are exactly those that the profile cloud grants in the namespace of builds', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-operator-builds');
     expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
+  });
+
+  test('allow it to read only the key of markers in the namespace of Berth', () => {
+    const role = manifestObjects('namespaced').find(
+      ({ kind, metadata }) => kind === 'Role' && metadata.name === 'berth-operator-lease',
+    ) as unknown as { rules: { resources: string[]; resourceNames?: string[]; verbs: string[] }[] };
+    const rules = role.rules.filter(({ resources }) => resources.includes('secrets'));
+    expect(rules.map(({ verbs, resourceNames }) => ({ verbs, resourceNames }))).toEqual([
+      { verbs: ['get'], resourceNames: [MARKER_KEY_SECRET] },
+      { verbs: ['create'], resourceNames: undefined },
+    ]);
   });
 
   test('do not allow it to list or watch Secrets or to delete data', () => {
