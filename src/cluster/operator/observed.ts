@@ -62,6 +62,8 @@ export interface Forbidden {
   readonly message: string;
   /** Whether this part belongs to the pod template. Pod templates that were accepted once remain accepted. */
   readonly ofPodTemplate: boolean;
+  /** Whether this part is about the variables of the revision. Variables that were accepted once remain accepted. */
+  readonly ofVariables?: boolean;
   /**
    * Whether the policy of the operator rejects this part, so that another policy may allow it; absent: no policy allows
    * it.

@@ -36,7 +36,7 @@ const DATABASE_ON_OTHER_NODE =
 
 /** A taint that reserves nodes. Control-plane nodes nearly always have theirs. Newer schedulers name no taint. */
 const TAINT = String.raw`untolerated taint(?! \{node-role\.kubernetes\.io/(?:control-plane|master)\b)`;
-const SELECTED = String.raw`(?:node affinity/selector|Insufficient [a-z0-9.-]+/[a-z0-9._-]+)`;
+const SELECTED = '(?:node affinity/selector|Insufficient [a-z0-9.-]+/[a-z0-9._-]+)';
 /** Reserved nodes beside a selector or a device, which other nodes do not have. */
 const RESERVED_NODES = new RegExp(`${TAINT}.{0,2000}${SELECTED}|${SELECTED}.{0,2000}${TAINT}`, 'is');
 

@@ -29,6 +29,21 @@ function rejectLarger(value: unknown, most: number, ctx: Pick<z.core.$Refinement
   if (message !== null) ctx.addIssue({ code: 'custom', message });
 }
 
+/** Run settings that are too large, as the schemas of requests check. The schema of the custom resource does not. */
+export function runSettingsSizeIssues({
+  env,
+  commands,
+}: RunSettings): { field: 'env' | 'commands'; message: string }[] {
+  const given = [
+    ['env', env, MAX_VARIABLES_BYTES],
+    ['commands', commands, MAX_COMMANDS_BYTES],
+  ] as const;
+  return given.flatMap(([field, value, most]) => {
+    const message = value === undefined ? null : sizeProblem(value, most);
+    return message === null ? [] : [{ field, message }];
+  });
+}
+
 /** The issue of commands that are too large together, although those of the request are not. */
 export function mergedCommandIssues(merged: RunSettings, sent: unknown): BodyIssue[] {
   const msg = sent == null ? null : sizeProblem(merged.commands ?? {}, MAX_COMMANDS_BYTES);
