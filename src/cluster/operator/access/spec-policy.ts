@@ -12,7 +12,7 @@ import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
-import { runSettingsSizeIssues } from '../../../domain/run-settings/run-settings-schema.ts';
+import { runSettingsIssues } from '../../../domain/run-settings/run-settings-schema.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -119,19 +119,19 @@ function environment({ spec, metadata }: ObservedResource): Forbidden[] {
 }
 
 /**
- * Variables and commands that are too many or too large. Stored templates contain the variables of each component, so
- * larger ones would not fit into etcd.
+ * Variables and commands that the API would reject. Stored templates contain the variables of each component, so larger
+ * ones would not fit into etcd.
  */
 function runSettings({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
-  const tooLarge = runSettingsSizeIssues(podTemplate as RunSettings).map(({ field, message }) =>
-    notOfPodTemplate(`spec.podTemplate.${field}`, message),
+  const wrong = runSettingsIssues(podTemplate as RunSettings).map(({ path, message }) =>
+    notOfPodTemplate(`spec.podTemplate${steps(path)}`, message),
   );
   const overCaps = variableCapViolations(podTemplate.env ?? [], policy).map(({ msg }) => ({
     ...notOfPodTemplate('spec.podTemplate.env', msg),
     ofVariables: true,
     byPolicy: true,
   }));
-  return [...tooLarge, ...overCaps];
+  return [...wrong, ...overCaps];
 }
 
 function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
@@ -226,13 +226,13 @@ function asResourceSpec(podTemplate: PodTemplate, name: string): object {
 
 const RESOURCE_FIELDS = new Map(Object.entries(FIELDS).map(([field, inSpec]) => [inSpec, field]));
 
-/** `['sidecars', 0, 'image']` → `spec.podTemplate.sidecars[0].image`. */
+/** `['sidecars', 0, 'image']` → `.sidecars[0].image`. */
+const steps = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+
+/** The place of a violation whose path is that below resource_spec. */
 function at([first, ...path]: readonly PropertyKey[], message: string): Forbidden {
   const field = RESOURCE_FIELDS.get(first as keyof ResourceSpec);
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
-  return {
-    resourcePath: ['spec.podTemplate', ...(field === undefined ? [] : [field])].join('.') + steps.join(''),
-    message,
-    ofPodTemplate: true,
-  };
+  const place = steps([...(field === undefined ? [] : [field]), ...path]);
+  return { resourcePath: `spec.podTemplate${place}`, message, ofPodTemplate: true };
 }

@@ -77,6 +77,12 @@ describe('rejected fields of pods, by path in the custom resource', () => {
       'self_hosted',
       ['spec.podTemplate.commands'],
     ],
+    [
+      'a reference in the URI of an external database',
+      { env: [{ name: 'DATABASE_URI_CUSTOM', value: 'postgresql://$(HOST)/x' }] },
+      'self_hosted',
+      ['spec.podTemplate.env[0].value'],
+    ],
   ])('include %s', (_what, podTemplate, hosting, expected) => {
     expect(parts(podTemplate, 'web', hosting)).toEqual(expected);
   });
