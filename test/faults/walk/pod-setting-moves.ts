@@ -1,4 +1,4 @@
-/** Changes of the pod settings beside resource_spec. All of them run on simulated nodes, which have no labels and no devices. */
+/** Changes of the pod settings beside resource_spec. All of them run on the simulated nodes (test/cluster/manifests/nodes.yaml). */
 import type { PodSettingsBody } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { Random } from './random.ts';
 
@@ -26,6 +26,13 @@ const NEAR = {
   },
 } as const;
 
+/** The reserved node of the cluster. WALK_POLICY allows the toleration. */
+const RESERVED = {
+  node_selector: { 'sim.example/pool': 'reserved' },
+  tolerations: [{ key: 'sim.example/reserved', operator: 'Exists', effect: 'NoSchedule' }],
+} as const;
+const device = (count: number) => ({ resource: 'sim.example/device', count });
+
 const CHANGES: readonly PodSettingsBody[] = [
   { security_profile: 'restricted' },
   { security_profile: 'baseline' },
@@ -38,9 +45,16 @@ const CHANGES: readonly PodSettingsBody[] = [
   { placement: { api: NEAR } },
   { placement: { api: { affinity: { nodeAffinity: NEAR.affinity.nodeAffinity } }, queue: NEAR } },
   { placement: { api: { node_selector: {}, tolerations: [] } } },
+  { placement: { api: RESERVED } },
+  { placement: { api: { tolerations: RESERVED.tolerations }, queue: { ...RESERVED, ...NEAR } } },
+  { placement: { queue: { node_selector: { 'kubernetes.io/os': 'linux' } } } },
   { placement: { queue: null } },
+  { gpu: { api: device(1) } },
+  { gpu: { api: device(2), queue: device(1) } },
+  { gpu: { api: null } },
+  { gpu: null },
   { placement: null },
-  { security_profile: null, health_checks: null, placement: null },
+  { security_profile: null, health_checks: null, placement: null, gpu: null },
 ] as unknown as readonly PodSettingsBody[];
 
 /** A random change of the pod settings. */

@@ -1,6 +1,6 @@
 /** The world of a walk: an API to call, and administrator access to the cluster. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -54,6 +54,9 @@ export const WALK_SETTINGS = {
   BERTH_NETWORK_ISOLATION: 'true',
 } as const;
 
+/** The policy of a walk allows pods on the reserved node. */
+const WALK_POLICY = 'placement:\n  tolerations: [sim.example/reserved]\n';
+
 type Release = () => Promise<void> | void;
 
 async function releaseAll(releasers: Release[]): Promise<void> {
@@ -90,8 +93,11 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   await installBerth(cluster);
   await makeNamespace(cluster);
   const kubeconfigs = await roleKubeconfigs(cluster, stateDir);
+  const policy = join(stateDir, 'policy.yaml');
+  writeFileSync(policy, WALK_POLICY);
   const settings: Record<string, string> = {
     DATABASE_URL: database.url,
+    BERTH_POLICY: policy,
     BERTH_HOST: '127.0.0.1',
     BERTH_PORT: '0',
     BERTH_METRICS_PORT: '0',

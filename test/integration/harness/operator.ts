@@ -12,6 +12,7 @@ import type { Patience } from '../../../src/cluster/operator/rollout/failure-rul
 import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
+import type { Policy } from '../../../src/domain/policy/policy.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { compileCache } from '../../installation/berth-process.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
@@ -42,6 +43,8 @@ export interface OperatorSettings {
   moreNamespaces?: string[];
   patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   discoveryMs?: number;
+  /** Absent: the default of self_hosted mode. */
+  policy?: Policy;
   /** Of the hub; absent: not known. */
   ownHost?: string;
   /** Of the other parts of the platform; absent: none is known. */
@@ -73,6 +76,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     moreNamespaces = [],
     patience,
     discoveryMs,
+    policy,
     ownHost,
     platformHosts,
     builds,
@@ -95,6 +99,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       config,
       ...(patience === undefined ? {} : { patience }),
       ...(discoveryMs === undefined ? {} : { discoveryMs }),
+      ...(policy === undefined ? {} : { policy }),
       builds,
       images,
       ownHost,
