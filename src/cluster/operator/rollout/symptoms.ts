@@ -140,8 +140,8 @@ export function failureSourceOf(
 
 /** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
-  const { text, message, failureSource } = symptom;
-  const field = contractField(resource, { text, container: failureSource.container });
+  const { text, message, component, failureSource } = symptom;
+  const field = contractField(resource, { text, component, container: failureSource.container });
   return field === undefined
     ? symptom
     : { ...symptom, message: namingField(message, field), failureSource: { ...failureSource, field } };
