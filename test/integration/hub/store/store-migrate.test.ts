@@ -119,7 +119,7 @@ async function readerInTheWay() {
   onTestFinished(() => client.end());
   await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
   await client.query(
-    'ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus',
+    'ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus, DROP COLUMN quota_gpus_generation',
   );
   await client.query('ALTER TABLE events DROP COLUMN position');
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');

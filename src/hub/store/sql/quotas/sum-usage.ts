@@ -20,7 +20,8 @@ export const sumUsageStatement = statement<
   coalesce(sum(d.quota_gpus) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS gpus,
   coalesce(array_agg(d.id) FILTER (WHERE NOT d.measured), '{}') AS unmeasured
 FROM (
-  SELECT *, delete_requested_at IS NULL AS runs, quota_cpu_m IS NOT NULL AND quota_gpus IS NOT NULL AS measured
+  SELECT *, delete_requested_at IS NULL AS runs, 
+    quota_cpu_m IS NOT NULL AND quota_gpus_generation IS NOT DISTINCT FROM generation AS measured
   FROM deployments WHERE tenant_id = :tenantId
 ) d GROUP BY 1`,
 );
