@@ -2,9 +2,17 @@ import type { Argument, Command, Option } from 'commander';
 import { pathOf } from '../src/cli/command/command.ts';
 import { FORMATS } from '../src/cli/command/output.ts';
 import { COMMANDS } from '../src/cli/commands.ts';
+import { SERVER_PLACES } from '../src/cli/package/server-places.ts';
 import { cell } from './markdown.ts';
 
 /** docs/cli.md: every command of `berth`, from the tree of commands. */
+
+function places(): string {
+  const rows = Object.entries(SERVER_PLACES).map(
+    ([name, { where, commandLine }]) => `| \`berth ${name}\` | ${cell(where)} | \`${cell(commandLine)}\` |`,
+  );
+  return ['| command | it … | command line |', '| --- | --- | --- |', ...rows].join('\n');
+}
 
 const HEAD = `# Command line
 <!-- npm run docs writes this page. -->
@@ -14,9 +22,15 @@ prints the same text as this page. \`berth api --help\` and the help of the othe
 
 ## Installation
 \`npm install --global ./berth-cli-VERSION.tgz\` installs the commands for users of the API from a file of the release. It needs Node
-22.12 or newer, and no network, because the package contains its dependencies. The roles of the server and the commands for
-administrators are only in the image, for example \`docker run --rm IMAGE keys create\` with the settings of the API. In a checkout,
-\`npm run -s berth --\` runs every command.
+22.12 or newer, and no network, because the package contains its dependencies. In a checkout, \`npm run -s berth --\` runs every
+command.
+
+The roles of the server and the commands for administrators are only in the image. The package prints where each of them runs:
+
+${places()}
+
+[install.md](install.md#a-kubeconfig-for-commands-in-the-image) describes how to create \`berth.kubeconfig\`. Names of Deployments are those
+of a release named \`berth\`. With the profile \`single\`, use \`deploy/berth\`.
 
 The package also contains the typed client for programs: \`import { createClient } from 'berth-cli'\`. Its README has an example.
 
@@ -32,6 +46,8 @@ what is used. The order of precedence is:
 
 A stored key is sent only to the API that it was stored for, with the tenant of its context. \`BERTH_API_KEY\` is sent only to
 \`BERTH_URL\` or the URL of \`--url\`, never to the URL of a context. A warning is printed if other users can read the file.
+\`berth login\` also warns if the URL begins with \`http\` and leads to another machine, because the key is then not encrypted on
+its way.
 
 ## Output, waiting and errors
 - \`-o table\` is for people. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other commands accept, one
@@ -41,10 +57,10 @@ A stored key is sent only to the API that it was stored for, with the tenant of 
   not repeat values of unknown options or arguments, which may be secrets.
 - Results go to standard output. Progress, questions and errors go to standard error.
 - A command that deletes asks for confirmation. \`--yes\` answers the question, and is required if standard input is not a terminal.
-- Only commands that can wait accept \`--wait\`. \`berth deploy\` always waits, except with \`--no-wait\`. A command that creates a
-  revision waits for this revision. If a newer revision replaces it first, or the deployment is deleted, the wait fails.
+- Only commands that can wait accept \`--wait\`. \`berth deploy\` waits by default, and \`--no-wait\` disables the wait. A command that
+  creates a revision waits for this revision. If a newer revision replaces it first, or the deployment is deleted, the wait fails.
 - Wrong usage is one line on standard error that names the nearest option or command, and the exit code 2. Other errors name the next
-  command.
+  command. An option that would have no effect is wrong usage too, such as \`--yes\` with \`--dry-run\`.
 
 Exit codes of commands that call the API:
 
@@ -57,18 +73,20 @@ Exit codes of commands that call the API:
 | 130 | interrupted, or the question was not confirmed |
 | 141 | the reader of standard output closed it before the command ended |
 
-Other commands exit with 0, 1 for a failure and 2 for wrong usage, if their section says nothing else.
+\`berth diff\` exits with 1 only for a difference, and with 2 or 3 for errors. Other commands exit with 0, 1 for a failure and 2 for
+wrong usage, if their section says nothing else.
 
 Options of every command that calls the API:
 
 | option | |
 | --- | --- |
 | \`-o, --output <format>\` | one of table, json, yaml, name; default: table. Commands with other formats list them. Commands that only print progress, such as \`berth deployments watch\` and most commands that delete, have no formats |
-| \`--context <name>\` | context to use |
+| \`--context <context>\` | name of the context to use |
 | \`--url <url>\` | base URL of the API |
 
 ## Completion
-\`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. \`berth completion --help\` says how to enable them.
+\`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. They complete commands, options and their values, files and
+folders, and the names of stored contexts. \`berth completion --help\` says how to enable them.
 `;
 
 const oneLine = (text: string) => text.replaceAll('\n', ' ').replace(/</g, '\\<');

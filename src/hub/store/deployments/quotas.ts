@@ -125,9 +125,12 @@ async function measureAll(
 
 const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
-/** @param counted a row of the sums, of which only the usage is read */
+/**
+ * @param counted a row of the sums, of which only the usage is read. It includes the hosts of all deployments, because the
+ * database counts them.
+ */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
-  const { deployments, beingDeleted } = counted;
+  const { deployments, beingDeleted, domains = 0 } = counted;
   const all: readonly QuotaUsage[] = [counted, ...more];
   const total = (amount: (usage: QuotaUsage) => number) => all.reduce((sum, each) => sum + amount(each), 0);
   const gpus = total((each) => each.gpus ?? 0);
@@ -138,6 +141,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
     memoryMb: total(({ memoryMb }) => memoryMb),
     storageGi: total(({ storageGi }) => storageGi),
     ...(gpus === 0 ? {} : { gpus }),
+    ...(domains === 0 ? {} : { domains }),
   };
 }
 
