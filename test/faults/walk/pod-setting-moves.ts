@@ -26,6 +26,9 @@ const NEAR = {
   },
 } as const;
 
+/** The policy of a walk, which allows pods on the reserved node. */
+export const WALK_POLICY = 'placement:\n  tolerations: [sim.example/reserved]\n';
+
 /** The reserved node of the cluster. WALK_POLICY allows the toleration. */
 const RESERVED = {
   node_selector: { 'sim.example/pool': 'reserved' },
@@ -33,7 +36,7 @@ const RESERVED = {
 } as const;
 const device = (count: number) => ({ resource: 'sim.example/device', count });
 
-const CHANGES: readonly PodSettingsBody[] = [
+export const POD_SETTING_CHANGES: readonly PodSettingsBody[] = [
   { security_profile: 'restricted' },
   { security_profile: 'baseline' },
   { security_profile: null },
@@ -59,6 +62,6 @@ const CHANGES: readonly PodSettingsBody[] = [
 
 /** A random change of the pod settings. */
 export function podSettingMove(random: Random): { readonly what: string; readonly change: PodSettingsBody } {
-  const change = random.pick(CHANGES);
+  const change = random.pick(POD_SETTING_CHANGES);
   return { what: `pod settings ${JSON.stringify(change)}`, change };
 }

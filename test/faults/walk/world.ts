@@ -12,6 +12,7 @@ import { startPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
+import { WALK_POLICY } from './pod-setting-moves.ts';
 
 /** A response of the API. */
 export interface ApiAnswer<T> {
@@ -57,9 +58,6 @@ export const WALK_SETTINGS = {
   BERTH_RATE_LIMIT: 'off',
   BERTH_NETWORK_ISOLATION: 'true',
 } as const;
-
-/** The policy of a walk allows pods on the reserved node. */
-const WALK_POLICY = 'placement:\n  tolerations: [sim.example/reserved]\n';
 
 type Release = () => Promise<void> | void;
 
