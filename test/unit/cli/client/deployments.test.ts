@@ -76,7 +76,7 @@ describe('two deployments at the same time', () => {
   });
 
   test('a deploy rejects --wait together with --no-wait', async () => {
-    const { url, calls } = await api();
+    const { url, calls } = await api({});
     const ended = await command(['deploy', 'shop', '--image', 'a', '--wait', '--no-wait'], { url });
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('--wait excludes --no-wait') });
     expect(calls).toEqual([]);
