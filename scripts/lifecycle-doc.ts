@@ -218,6 +218,9 @@ The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` after the start of the rollo
 then, the reason is \`RolloutDeadlineExceeded\`. If the cluster rejects an object itself (by an admission rule, or because of a field), the rollout fails at once
 with \`AdmissionRefused\`.
 
+Before a rollout starts, the operator reads the Secrets that \`secret_references\` name. If one of them or its key is missing for 15 s, the
+revision fails with \`SecretReferenceMissing\`, and no pod is changed ([secret-references.md](secret-references.md)).
+
 Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of the following reasons causes an event in the history and an Event of type Warning whenever it occurs, during a rollout or not:
 ${code(TROUBLES)}.
 Outside of a rollout, every reason of the table causes such an event: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).

@@ -22,6 +22,7 @@ const RUN_SETTINGS = `
 ## Run settings
 
 \`port\`, \`commands\` and \`env\` are fields of source_revision_config ([image-contract.md](image-contract.md#ordinary-images)).
+\`secret_references\` is a field beside \`secrets\` ([secret-references.md](secret-references.md)).
 
 | field | object | path | how it appears |
 | --- | --- | --- | --- |

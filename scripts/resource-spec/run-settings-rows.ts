@@ -22,6 +22,15 @@ export const RUN_SETTINGS_ROWS: readonly FieldRow[] = [
   {
     field: 'env[].value',
     targets: [{ object: EACH, path: `${APP}.env[<name>].value` }],
-    note: 'After the variables of Berth. DATABASE_URI_CUSTOM and CACHE_URI_CUSTOM also are DATABASE_URI and CACHE_URI.',
+    note: 'After the variables of Berth and the references. DATABASE_URI_CUSTOM and CACHE_URI_CUSTOM also are DATABASE_URI and CACHE_URI.',
+  },
+  {
+    field: 'secret_references[].secret_name',
+    targets: [{ object: EACH, path: `${APP}.env[<name>].valueFrom.secretKeyRef.name` }],
+    note: 'Beside `secrets`, not in `source_revision_config`. After the variables of Berth. The annotation `berth.dev/secret-references` of the pods is a keyed hash of the values.',
+  },
+  {
+    field: 'secret_references[].secret_key',
+    targets: [{ object: EACH, path: `${APP}.env[<name>].valueFrom.secretKeyRef.key` }],
   },
 ];

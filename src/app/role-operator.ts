@@ -72,6 +72,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         dns: createDnsClient({ servers: config.dnsServers }),
         builds: buildsOf(config, version),
         images: config.images ?? undefined,
+        secretPollMs: config.secretPollSeconds * 1000,
         namespaces: config.namespaces,
         identity: config.identity,
         lease,

@@ -64,6 +64,11 @@ export const CLUSTER_SETTINGS = {
     'seconds that a pod must be ready before it counts as available and its revision as active. 0: at once',
     CLUSTER,
   ),
+  BERTH_SECRET_POLL_SECONDS: setting(
+    count(60),
+    'seconds between two reads of each Secret that secret_references of a deployment names',
+    ['operator'],
+  ),
   BERTH_ROUTING: setting(
     z.enum(['none', 'ingress', 'gateway']).default('none'),
     'how custom_url is routed: none, ingress or gateway',

@@ -65,6 +65,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     trustProxy: settings.BERTH_TRUST_PROXY,
     migrationWaitSeconds: settings.BERTH_MIGRATION_WAIT_SECONDS,
     deletionGraceSeconds: settings.BERTH_DELETION_GRACE,
+    secretPollSeconds: settings.BERTH_SECRET_POLL_SECONDS,
     repoPollSeconds: settings.BERTH_REPO_POLL_SECONDS,
     gitAllowPrivate: settings.BERTH_GIT_ALLOW_PRIVATE ?? false,
     leaseSeconds: settings.BERTH_LEASE_SECONDS,

@@ -75,9 +75,11 @@ export function asOfRevision<R extends ManagedDeployment>(
   const image = record.image ?? container?.image;
   const envSecretName = container?.envFrom?.[0]?.secretRef?.name;
   const own = ownServicesOf(resource, templates);
+  const referenced = new Set(settings.secretReferences?.map(({ name }) => name));
   const fromSecrets = (container?.env ?? []).flatMap(({ name, valueFrom }) => {
     const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
-    return key === name && secret !== undefined && secret === envSecretName ? [name] : [];
+    const isOfSecrets = key === name && secret !== undefined && secret === envSecretName;
+    return isOfSecrets && !referenced.has(name) ? [name] : [];
   });
   const ownVariables = TRACING_ENV_NAMES.filter((variable) => fromSecrets.includes(variable));
   const exporting = exporterVariables(fromSecrets);

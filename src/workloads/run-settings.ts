@@ -2,11 +2,11 @@ import type { V1Container, V1EnvVar } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { APP_CONTAINER_NAME } from '../domain/deployment/reserved.ts';
 import type { Component } from '../domain/resource-spec/components.ts';
-import { DEFAULT_PORT } from '../domain/run-settings/run-settings.ts';
+import { DEFAULT_PORT, type SecretReference, variableNames } from '../domain/run-settings/run-settings.ts';
 import { PORT_NAMES } from './addresses.ts';
 import type { PodTemplates } from './desired-object.ts';
 
-/** The run settings of the desired revision in the app container: port, commands and env. */
+/** The run settings of the desired revision in the app container: port, commands, env and references to Secrets. */
 
 /** Port on which the api component must serve HTTP. Every app container gets this port as PORT. */
 export const appPort = ({ spec }: ManagedDeployment): number => spec.podTemplate.port ?? DEFAULT_PORT;
@@ -29,17 +29,30 @@ export function commandOf(
   return { ...(command.length === 0 ? {} : { command }), ...(args.length === 0 ? {} : { args }) };
 }
 
+/** A variable whose value the kubelet reads from a Secret. */
+const fromReference = ({ name, secretName, secretKey }: SecretReference): V1EnvVar => ({
+  name,
+  valueFrom: { secretKeyRef: { name: secretName, key: secretKey } },
+});
+
 /**
- * The variables of the revision, after those of Berth, so that values can refer to these: `$(DATABASE_URI)`. As in Kubernetes,
- * a reference to an unknown variable stays as it is.
+ * The variables of the revision, after those of Berth, so that values can refer to these: `$(DATABASE_URI)`. The references to
+ * Secrets come first, so that values of env can refer to them too. As in Kubernetes, a reference to an unknown variable stays
+ * as it is.
  */
-export const ownEnv = ({ spec }: ManagedDeployment): V1EnvVar[] =>
-  (spec.podTemplate.env ?? []).map(({ name, value }) => ({ name, value }));
+export const ownEnv = ({ spec: { podTemplate } }: ManagedDeployment): V1EnvVar[] => [
+  ...(podTemplate.secretReferences ?? []).map(fromReference),
+  ...(podTemplate.env ?? []).map(({ name, value }) => ({ name, value })),
+];
 
 /** Names of the variables of the revision. */
 export const ownVariableNames = ({ spec }: ManagedDeployment): string[] =>
-  (spec.podTemplate.env ?? []).map(({ name }) => name);
+  variableNames([], spec.podTemplate);
 
-/** The value of a variable of the revision. undefined: the revision has no such variable. */
-export const ownValue = ({ spec }: ManagedDeployment, variable: string): string | undefined =>
-  spec.podTemplate.env?.find(({ name }) => name === variable)?.value;
+/** A variable of the revision, without its name. undefined: the revision has no such variable. */
+export function ownVariable(resource: ManagedDeployment, name: string): Omit<V1EnvVar, 'name'> | undefined {
+  const found = ownEnv(resource).find((variable) => variable.name === name);
+  if (found === undefined) return undefined;
+  const { name: _, ...source } = found;
+  return source;
+}

@@ -3,12 +3,28 @@ import type { HttpRequest } from './proxies/http-traffic.ts';
 import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from './proxies/postgres-traffic.ts';
 
-/** Watches, reads and renewals of leases, and GET /version, which is sent once an hour and after an outage. */
-export function isKubernetesHeartbeat({
-  verb,
-  resource,
-}: Pick<KubernetesRequest, 'verb' | 'resource'>): boolean {
-  return verb === 'watch' || resource === 'leases' || (verb === 'get' && resource === '');
+/** Start of the names of Secrets to which deployments of the plans refer by secret_references. Other Secrets have other names. */
+export const REFERENCED_SECRET = 'external-';
+
+/** A read of a referenced Secret, which the operator repeats every minute. No other read of a Secret is a heartbeat. */
+function isReferenceRead({ verb, resource, name }: Pick<KubernetesRequest, 'verb' | 'resource' | 'name'>) {
+  return verb === 'get' && resource === 'secrets' && name.startsWith(REFERENCED_SECRET);
+}
+
+type Heartbeat = Pick<KubernetesRequest, 'verb' | 'resource' | 'name'>;
+
+/**
+ * Watches, reads and renewals of leases, reads of referenced Secrets, and GET /version, which is sent once an hour and after
+ * an outage.
+ */
+export function isKubernetesHeartbeat(request: Heartbeat): boolean {
+  const { verb, resource } = request;
+  return (
+    verb === 'watch' ||
+    resource === 'leases' ||
+    (verb === 'get' && resource === '') ||
+    isReferenceRead(request)
+  );
 }
 
 /** Requests for work and for log requests, and renewals of the lease. */
@@ -48,18 +64,16 @@ export function isSqlHeartbeat({ sql }: SqlMessage): boolean {
 
 /** One heartbeat: its client, and the part of the request that does not change. */
 export interface Beat {
-  readonly kind: 'watch' | 'call' | 'statement';
+  readonly kind: 'watch' | 'call' | 'reference' | 'statement';
   readonly what: string;
 }
 
 const pathOf = (path: string) => new URL(path, 'http://proxy').pathname;
 
-export function kubernetesBeat({
-  client,
-  verb,
-  path,
-}: Pick<KubernetesRequest, 'client' | 'verb' | 'path'>): Beat {
-  return { kind: verb === 'watch' ? 'watch' : 'call', what: `${client}: ${verb} ${pathOf(path)}` };
+export function kubernetesBeat(request: Heartbeat & Pick<KubernetesRequest, 'client' | 'path'>): Beat {
+  const { client, verb, path } = request;
+  const kind = verb === 'watch' ? 'watch' : isReferenceRead(request) ? 'reference' : 'call';
+  return { kind, what: `${client}: ${verb} ${pathOf(path)}` };
 }
 
 export function hubBeat({ client, method, path }: HttpRequest): Beat {
@@ -77,7 +91,13 @@ export function sqlBeat({ client, sql }: SqlMessage): Beat[] {
  * Maximum rate per second of each kind of heartbeat, above the rate of any timer in Berth: a lease is renewed every 2 s,
  * a poll for work waits for 5 s, a watch stays open for minutes. A loop without a pause makes hundreds of requests.
  */
-const MAX_PER_SECOND: Readonly<Record<Beat['kind'], number>> = { watch: 0.1, call: 2, statement: 4 };
+const MAX_PER_SECOND: Readonly<Record<Beat['kind'], number>> = {
+  watch: 0.1,
+  call: 2,
+  // Up to ten deployments of a plan refer to the same Secret, and each reads it once a minute.
+  reference: 10 / 60,
+  statement: 4,
+};
 /** Heartbeats above the rate that are allowed: timers may coincide, and a busy machine delivers delayed requests together. */
 const MAX_BURST = 5;
 

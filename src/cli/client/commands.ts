@@ -81,6 +81,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./env/commands.ts')).buildEnv,
   },
   {
+    group: 'Deployments',
+    name: 'references',
+    summary: 'list, set and unset variables of a deployment whose values are in Secrets of the cluster',
+    load: async () => (await import('./references/commands.ts')).buildReferences,
+  },
+  {
     group: 'Resources of the API',
     name: 'listeners',
     summary: 'list, create, change and delete listeners',

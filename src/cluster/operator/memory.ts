@@ -1,6 +1,7 @@
 import type { KubeObject } from '../kube/client/object.ts';
 import { CredentialsRecord } from './access/credentials-record.ts';
 import type { CheckedReferences } from './access/foreign-references.ts';
+import type { SecretReadings } from './access/secret-readings.ts';
 import type { Checked } from './access/spec-policy.ts';
 import { ClusterResponses } from './act/cluster-responses.ts';
 import { Refusals } from './act/refusals.ts';
@@ -29,6 +30,8 @@ export interface Remembered {
   checked?: Checked;
   /** References to objects of another deployment; undefined: not checked yet. */
   references?: CheckedReferences;
+  /** The last read of the Secrets of `secret_references`; undefined: no read is needed. */
+  secretReadings?: SecretReadings | undefined;
   /** Time until the next lookup of an additional host is due, in ms; null or undefined: none is due. */
   domainsPauseMs?: number | null;
   /** Uid of the custom resource whose identity was accepted; undefined: none was accepted yet. */

@@ -11,6 +11,7 @@ import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { ManagedFields } from '../kube/compare/managed-fields.ts';
+import type { SecretReading } from './access/secret-readings.ts';
 import type { KnownResponse } from './changes/cluster-changes.ts';
 import type { ObservedHost } from './domains/observed-host.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
@@ -49,6 +50,8 @@ export interface Observed {
   readonly image?: ImageLookup;
   /** Parts of the spec that are not allowed; absent: the spec was not checked. See access/spec-policy.ts. */
   readonly forbidden?: readonly Forbidden[];
+  /** What the referenced Secrets contain; absent: no values are needed. See access/secret-readings.ts. */
+  readonly secrets?: ObservedSecrets;
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
   /** The additional hosts; absent: it has no additional hosts; see domains/observe-domains.ts. */
@@ -57,6 +60,13 @@ export interface Observed {
   readonly responses?: ReadonlyMap<string, KnownResponse>;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
   readonly warnings?: ReadonlyMap<string, WarningEvent>;
+}
+
+/** The last read of the Secrets that `secret_references` names. */
+export interface ObservedSecrets {
+  readonly bySecret: ReadonlyMap<string, SecretReading>;
+  /** Until when a rollout waits for a missing Secret or key, in ms since the epoch; null: it does not wait. */
+  readonly waitsUntil: number | null;
 }
 
 /** A part of the custom resource that is not allowed. */
@@ -189,6 +199,8 @@ export interface ObservedPod extends KubeObject {
   lostNode?: string;
   /** For a terminating pod: the node that must confirm that the pod has ended. */
   node?: string;
+  /** Whether output of the pod is not shown, because it may contain values of referenced Secrets; absent: it is shown. */
+  withheld?: boolean;
   /** Whether no controller owns the pod, so that it is not replaced. */
   orphan?: boolean;
   status?: {

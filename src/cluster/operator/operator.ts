@@ -59,6 +59,8 @@ export interface OperatorOptions {
   readonly builds?: BuildConfig | undefined;
   /** How to look up image digests in registries; absent: images are used as given. */
   readonly images?: RegistryOptions | undefined;
+  /** Interval of the reads of referenced Secrets, in ms; default: see access/secret-readings.ts. */
+  readonly secretPollMs?: number | undefined;
   /** How long a symptom may last before the rollout fails, apart from the deadline; default: see failure-rules.ts. */
   readonly patience?: ReconcilerOptions['patience'];
   /** Namespaces to work in; empty: all. */
@@ -226,6 +228,8 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         platformHosts: options.platformHosts,
         appDomain: options.appDomain,
         policy: options.policy ?? resolvePolicy(config.hosting),
+        ownNamespace: options.lease.namespace,
+        secretPollMs: options.secretPollMs,
         ...(options.patience === undefined ? {} : { patience: options.patience }),
         ...(builds === undefined ? {} : { builds }),
         ...(images === undefined ? {} : { images }),

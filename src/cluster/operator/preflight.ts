@@ -11,7 +11,7 @@ import { type Clock, sleep } from '../kube/client/clock.ts';
 import { apiVersionOf } from '../kube/client/resources.ts';
 import { describeRight, missingRights } from '../kube/client/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
-import { buildRights, leaseRights, neededRights } from './rights.ts';
+import { buildRights, leaseRights, markerKeyRights, neededRights } from './rights.ts';
 
 /** The cluster is not prepared for the operator. The message contains the next step. A retry does not help. */
 export class OperatorStartError extends Error {
@@ -52,7 +52,7 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
     ...scopes.map(async (namespace) =>
       sentences(await missingRights(client, wanted, namespace, signal), namespace),
     ),
-    missingRights(client, leaseRights(), leaseNamespace, signal).then((found) =>
+    missingRights(client, [...leaseRights(), ...markerKeyRights()], leaseNamespace, signal).then((found) =>
       sentences(found, leaseNamespace),
     ),
     buildNamespace === undefined

@@ -1,4 +1,6 @@
 import { withFields } from '../../domain/core/logger.ts';
+import type { MarkerKey } from './access/marker-key.ts';
+import type { SecretCheck } from './access/secret-use.ts';
 import type { OrphanGuard } from './act/orphan-guard.ts';
 import type { Remembered } from './memory.ts';
 import type { Gathered } from './observe/gather.ts';
@@ -10,6 +12,9 @@ export interface ReconcileContext {
   /** The options of the reconciler. The logger adds the reconcile id and the change of the hub. */
   readonly options: ReconcilerOptions;
   readonly patience: Patience;
+  readonly markerKey: MarkerKey;
+  /** The parts of the rule about Secrets that do not depend on the resource. */
+  readonly secretRules: SecretCheck['rules'];
   readonly remembered: Remembered;
   readonly orphanGuard: OrphanGuard;
   /** Fires when the operator stops leading or stops. */

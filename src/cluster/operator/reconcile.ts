@@ -1,5 +1,7 @@
+import { MARKER_KEY_SECRET } from '../../contract/resource/names.ts';
 import { isKubeError } from '../kube/client/errors.ts';
 import type { ReconcileOutcome } from '../kube/queue/controller.ts';
+import { MarkerKey } from './access/marker-key.ts';
 import { applyPlan } from './act/apply-plan.ts';
 import { OrphanGuard } from './act/orphan-guard.ts';
 import { decideOnLiveState } from './decide/decide-on-live-state.ts';
@@ -20,6 +22,9 @@ import { endWithoutReconcile } from './status/terminal-status.ts';
  */
 const CATCH_UP_MS = 2_000;
 
+/** Namespace of Berth itself, unless a setting names another one. */
+const OWN_NAMESPACE = 'berth-system';
+
 type Reconcile = (key: string, signal: AbortSignal, reconcileId?: string) => Promise<ReconcileOutcome>;
 
 /**
@@ -34,6 +39,11 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     deadlineMs: config.progressDeadlineSeconds * 1000,
   };
   const memory = new Memory();
+  const secretRules = {
+    labelledOnly: shared.policy.secret_references.labelled_only,
+    platformSecrets: [MARKER_KEY_SECRET, ...(config.otlpHeadersSecret ? [config.otlpHeadersSecret] : [])],
+  };
+  const markerKey = new MarkerKey(shared.client, shared.ownNamespace ?? OWN_NAMESPACE);
 
   /** Whether the caches do not contain the last writes of this process yet. A reconcile would then act on old state. */
   const cachesLag = (remembered: Remembered): boolean => {
@@ -58,7 +68,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
       return { kind: 'settled' };
     }
     const options = withReconcileLogger(shared, gathered, common.reconcileId);
-    const context = { ...common, options, patience, remembered };
+    const context = { ...common, options, patience, secretRules, markerKey, remembered };
     const ended = await endWithoutReconcile(gathered, context);
     if (ended !== null) return ended;
     const time = reconcileTime(clock);

@@ -24,6 +24,10 @@ export interface ReconcilerOptions {
   readonly ownHost?: string | undefined;
   /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
+  /** Namespace of Berth itself; default: berth-system. */
+  readonly ownNamespace?: string | undefined;
+  /** Interval of the reads of referenced Secrets, in ms; default: see access/secret-readings.ts. */
+  readonly secretPollMs?: number | undefined;
   /** Domain below which the hub assigns URLs; absent or null: none is known. */
   readonly appDomain?: string | null | undefined;
   /** Looks up additional hosts; absent: their state is unknown, and hosts that need proof are not routed. */

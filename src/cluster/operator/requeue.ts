@@ -63,10 +63,16 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 
 /** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
-  const { references, domainsPauseMs = null } = reconciled.remembered;
-  // No watch event reports that objects of forbidden references were created or deleted, and none reports changes in DNS.
-  const outcome = requeueWithin(nextChange(reconciled), references?.pauseMs ?? null);
-  return requeueWithin(outcome, domainsPauseMs);
+  const { remembered, time } = reconciled;
+  const { references, domainsPauseMs = null, secretReadings } = remembered;
+  // No watch event reports that objects of forbidden references were created or deleted, none reports changes in DNS, and
+  // none reports changed values of Secrets.
+  const pauses = [
+    references?.pauseMs ?? null,
+    domainsPauseMs,
+    secretReadings === undefined ? null : secretReadings.nextAt - time.ticks,
+  ];
+  return pauses.reduce(requeueWithin, nextChange(reconciled));
 }
 
 /** Requeues after `pauseMs` at the latest. null: there is no such time. */

@@ -1,3 +1,4 @@
+import { MARKER_KEY_SECRET } from '../../contract/resource/names.ts';
 import { type Right, rightsOn } from '../kube/client/rights.ts';
 import type { ChildKindName } from './kinds.ts';
 
@@ -50,4 +51,12 @@ export function buildRights(): Right[] {
 /** Rights in the namespace of the leader election's Lease. */
 export function leaseRights(): Right[] {
   return rightsOn('Lease', ['get', 'create', 'update']);
+}
+
+/** Rights in the same namespace, for the key of markers (access/marker-key.ts). */
+export function markerKeyRights(): Right[] {
+  return [
+    ...rightsOn('Secret', ['get']).map((right) => ({ ...right, name: MARKER_KEY_SECRET })),
+    ...rightsOn('Secret', ['create']),
+  ];
 }

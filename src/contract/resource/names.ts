@@ -44,6 +44,8 @@ export const ANNOTATIONS = {
   askedPods: 'berth.dev/asked-pods',
   /** On stored templates: hash of their inputs in normal form. The label `inputs-hash` has that of the written text. */
   templateInputs: 'berth.dev/template-inputs',
+  /** On pod templates: a keyed hash of the values of the Secrets that `secret_references` names. */
+  secretReferences: 'berth.dev/secret-references',
   /** On the workloads of database and cache: the rendered pod template and its inputs. */
   podTemplate: 'berth.dev/pod-template',
   /** On the Job of a build and its pod: the number of the attempt, counted from 1. */
@@ -103,6 +105,9 @@ export function hostHash(host: string): string {
 
 /** Name of the Lease of the operators of a cluster, in the namespace of Berth. */
 export const OPERATOR_LEASE = 'berth-operator';
+
+/** Name of the Secret with the key of the annotation `secretReferences`, in the namespace of Berth. */
+export const MARKER_KEY_SECRET = 'berth-secret-marker-key';
 
 /** Name of the immutable Secret with the environment of a revision. */
 export function envSecretName(app: string, revisionNumber: number): string {

@@ -4,6 +4,11 @@ import { rejectDuplicates } from '../../domain/kubernetes/unique.ts';
 import { DEFAULT_PORT } from '../../domain/run-settings/run-settings.ts';
 import { MAX_VARIABLES, portSchema } from '../../domain/run-settings/run-settings-schema.ts';
 import {
+  MAX_SECRET_REFERENCES,
+  secretKeySchema,
+  secretNameSchema,
+} from '../../domain/run-settings/secret-reference-schema.ts';
+import {
   MAX_VALUE_BYTES,
   variableNameSchema,
   variableValueSchema,
@@ -31,6 +36,14 @@ const variableSchema = z
   })
   .describe('An environment variable.');
 
+const secretReferenceSchema = z
+  .strictObject({
+    name: variableNameSchema.describe('Name of the variable.'),
+    secretName: secretNameSchema.describe('Name of a Secret in the namespace of the resource.'),
+    secretKey: secretKeySchema.describe('Key in the data of the Secret.'),
+  })
+  .describe('An environment variable whose value is in a Secret.');
+
 /** The fields of `spec.podTemplate`. */
 export const runSettingsFields = {
   port: portSchema
@@ -53,6 +66,14 @@ export const runSettingsFields = {
     .superRefine((variables, ctx) => rejectDuplicates(variables, ({ name }) => name, 'name', ctx))
     .optional()
     .describe('Environment variables of the app container that are not secret.'),
+  secretReferences: z
+    .array(secretReferenceSchema)
+    .max(MAX_SECRET_REFERENCES)
+    .superRefine((references, ctx) => rejectDuplicates(references, ({ name }) => name, 'name', ctx))
+    .optional()
+    .describe(
+      'Environment variables of the app container whose values are in Secrets of the namespace. Pods read the values, and are replaced once when a value changes.',
+    ),
 };
 
 /** Run settings as stored templates record them. */

@@ -118,6 +118,7 @@ export const REASONS = {
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',
   ContainerConfigInvalid: 'A container refers to an object that does not exist.',
+  SecretReferenceMissing: 'A Secret or key that secret_references names does not exist.',
   CrashLoop: 'A container fails repeatedly.',
   Unschedulable: 'No node has enough resources for a pod.',
   QuotaExceeded: 'The quota of the namespace is exhausted.',

@@ -271,6 +271,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ContainerConfigInvalid: act(
     `Create the Secret, ConfigMap or key that the message names, in the namespace of the deployment, or PATCH the field that refers to it. ${AGAIN}`,
   ),
+  SecretReferenceMissing: act(
+    `Create the Secret and the key that the message names, in the namespace of the deployment, or let the operator that manages it (such as External Secrets) create them. Or PATCH secret_references. ${AGAIN}`,
+  ),
   CrashLoop: act(
     `The container ends by itself. The message contains the exit code and the last output of the container. Exit ` +
       `code 137 often means ` +

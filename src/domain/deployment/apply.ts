@@ -27,6 +27,7 @@ export const applyBodySchema = z
     secrets: createBodySchema.shape.secrets
       .nullish()
       .describe('The complete list of secrets. If the list is absent, the stored secrets do not change.'),
+    secret_references: createBodySchema.shape.secret_references,
   })
   .describe('The complete desired state of a deployment, without fields that are not set.');
 export type ApplyBody = z.infer<typeof applyBodySchema>;
@@ -64,6 +65,7 @@ export function applyAsPatch(body: ApplyBody): PatchBody {
       ...(keepsImage ? {} : { image_uri }),
     },
     secrets,
+    secret_references: body.secret_references ?? null,
   };
 }
 
@@ -76,5 +78,6 @@ export function applyAsCreation(name: string, body: ApplyBody): CreateBody {
     source_config,
     source_revision_config: { ...revision, repo_commit_sha: null },
     secrets: secrets ?? [],
+    secret_references: body.secret_references,
   };
 }

@@ -11,6 +11,7 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
 import { mergeRunSettings } from '../run-settings/run-settings.ts';
 import { runSettingsShape } from '../run-settings/run-settings-schema.ts';
+import { secretReferencesBodySchema, toSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import { variableNameSchema, variableValueSchema } from '../run-settings/variable-schema.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { exceeds, secretBytes } from './secret-size.ts';
@@ -171,6 +172,7 @@ export const createBodySchema = z
     source_config: sourceConfigBodySchema,
     source_revision_config: createRevisionConfigSchema,
     secrets: secretsBodySchema,
+    secret_references: secretReferencesBodySchema.nullish(),
   })
   .describe('The deployment to create.');
 export type CreateBody = z.infer<typeof createBodySchema>;
@@ -181,6 +183,7 @@ export const patchBodySchema = z
     source_config: sourceConfigBodySchema.nullish(),
     source_revision_config: patchRevisionConfigSchema.nullish(),
     secrets: secretsBodySchema.nullish(),
+    secret_references: secretReferencesBodySchema.nullish(),
   })
   .describe('The changes.');
 export type PatchBody = z.infer<typeof patchBodySchema>;
@@ -211,13 +214,16 @@ export function toSourceConfig(body: SourceConfigBody): SourceConfig {
   };
 }
 
-/** source_revision_config as stored. */
-export function toSourceRevisionConfig(body: CreateBody['source_revision_config']): SourceRevisionConfig {
+/** source_revision_config as stored, with the references to Secrets, which are part of a revision too. */
+export function toSourceRevisionConfig(
+  body: CreateBody['source_revision_config'],
+  references?: CreateBody['secret_references'],
+): SourceRevisionConfig {
   return {
     repo_ref: body.repo_ref ?? null,
     workflow_config_path: body.workflow_config_path ?? null,
     image_uri: body.image_uri ?? null,
     repo_commit_sha: null,
-    ...mergeRunSettings({}, body),
+    ...mergeRunSettings({}, { ...body, secretReferences: toSecretReferences(references) }),
   };
 }

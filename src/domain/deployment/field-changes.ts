@@ -1,7 +1,8 @@
 import { sameJson } from '../core/same-json.ts';
 import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
-import type { Variable } from '../run-settings/run-settings.ts';
+import type { SecretReference, Variable } from '../run-settings/run-settings.ts';
+import { fromSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import type { Source } from './source.ts';
 
@@ -72,22 +73,52 @@ function variableChanges(before: readonly Variable[], after: readonly Variable[]
   return single.length > 0 ? single : whole();
 }
 
+const REFERENCE = 'secret_references.';
+
+const referencesByName = (references: readonly SecretReference[]) =>
+  Object.fromEntries(fromSecretReferences(references).map(({ name, ...secret }) => [name, secret]));
+
+/** The changed references, as `secret_references.NAME`. If only their order changes, the list is one field. */
+function referenceChanges(
+  before: readonly SecretReference[],
+  after: readonly SecretReference[],
+): FieldChange[] {
+  const single = differing(referencesByName(before), referencesByName(after), REFERENCE);
+  const whole = () =>
+    differing(
+      { secret_references: fromSecretReferences(before) },
+      { secret_references: fromSecretReferences(after) },
+      '',
+    );
+  return single.length > 0 ? single : whole();
+}
+
 function revisionConfigChanges(
   before: Partial<SourceRevisionConfig>,
   after: SourceRevisionConfig,
 ): FieldChange[] {
-  const { commands: oldCommands = {}, env: oldEnv = [], ...old } = before;
-  const { commands = {}, env = [], ...fresh } = after;
+  const {
+    commands: oldCommands = {},
+    env: oldEnv = [],
+    secretReferences: oldReferences = [],
+    ...old
+  } = before;
+  const { commands = {}, env = [], secretReferences = [], ...fresh } = after;
   return [
     ...differing(old, fresh, 'source_revision_config.'),
     ...differing(oldCommands, commands, 'source_revision_config.commands.'),
     ...variableChanges(oldEnv, env),
+    ...referenceChanges(oldReferences, secretReferences),
   ];
 }
 
-/** The paths of changed fields, with all variables as one path, because their number is only bounded by MAX_VARIABLES. */
+/** The paths of changed fields, with all variables and all references as one path each, because there can be many. */
 export function changedPaths(changes: readonly FieldChange[]): string[] {
-  const paths = changes.map(({ field }) => (field.startsWith(VARIABLE) ? VARIABLE.slice(0, -1) : field));
+  const lists = [VARIABLE, REFERENCE];
+  const paths = changes.map(({ field }) => {
+    const list = lists.find((prefix) => field.startsWith(prefix));
+    return list === undefined ? field : list.slice(0, -1);
+  });
   return [...new Set(paths)];
 }
 

@@ -128,6 +128,12 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     back: 'Berth restores the active revision without intervention. PATCH the previous content, or use POST …/revisions/{id}/rollback. Both create a new revision.',
   },
   {
+    fields: ['secret_references'],
+    refused: 'The Secret or its key does not exist, or the deployment may not use this Secret.',
+    reasons: ['SecretReferenceMissing', 'Refused'],
+    back: 'Create the Secret or the key, then redeploy. Or PATCH the previous list.',
+  },
+  {
     fields: [
       'listener_config.cluster_namespace',
       'listener_id',

@@ -6,6 +6,7 @@ import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settings.ts';
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
+import { toSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import { sharedNameIssues } from '../run-settings/shared-names.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
@@ -121,9 +122,14 @@ function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceC
 const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'image_uri'] as const;
 type RevisionBody = NonNullable<PatchBody['source_revision_config']>;
 
-function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRevisionConfig {
+function mergeRevisionConfig(
+  target: PatchTarget,
+  sent: RevisionBody,
+  references: PatchBody['secret_references'],
+): SourceRevisionConfig {
   const { sourceRevisionConfig: stored, source } = target;
-  const merged: SourceRevisionConfig = { ...withoutRunSettings(stored), ...mergeRunSettings(stored, sent) };
+  const settings = mergeRunSettings(stored, { ...sent, secretReferences: toSecretReferences(references) });
+  const merged: SourceRevisionConfig = { ...withoutRunSettings(stored), ...settings };
   for (const field of REVISION_FIELDS) {
     // A built image is set only by the server.
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
@@ -189,13 +195,13 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
       : unmaskSecrets(target.secrets, patch.secrets);
   const next = {
     sourceConfig: mergeSourceConfig(target, config),
-    sourceRevisionConfig: mergeRevisionConfig(target, revisionConfig),
+    sourceRevisionConfig: mergeRevisionConfig(target, revisionConfig, patch.secret_references),
     secrets: unmasked.secrets,
   };
   const configs = configChanges(target, next);
   const secrets = secretChanges(target.secrets, next.secrets);
   const changed = [...changedPaths(configs), ...(secrets.length === 0 ? [] : ['secrets'])];
-  const revises = changed.some((path) => path === 'secrets' || path.startsWith('source_revision_config.'));
+  const revises = changed.some((path) => !path.startsWith('source_config.'));
   return {
     next,
     asked: {
@@ -211,7 +217,11 @@ export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
       ...clearedImage(target, next.sourceRevisionConfig),
       ...unmasked.issues,
       ...mergedCommandIssues(next.sourceRevisionConfig, revisionConfig.commands),
-      ...sharedNameIssues(next, { sentEnv: revisionConfig.env != null, sentSecrets: patch.secrets != null }),
+      ...sharedNameIssues(next, {
+        sentEnv: revisionConfig.env != null,
+        sentReferences: patch.secret_references != null,
+        sentSecrets: patch.secrets != null,
+      }),
     ],
   };
 }

@@ -13,7 +13,7 @@ import { capIssues, podCapIssues } from './policy-caps.ts';
 import { domainIssues } from './policy-domains.ts';
 import { healthCheckIssues } from './policy-health-checks.ts';
 import { placementIssues } from './policy-placement.ts';
-import { generatedObjectIssues } from './policy-references.ts';
+import { generatedObjectIssues, secretReferenceIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
 import { podSecurityIssues, profileIssues } from './policy-security.ts';
 import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
@@ -185,12 +185,16 @@ const POD_RULES: readonly PolicyRule<PodView>[] = [
 /** The name of the rules about secrets and variables. */
 const ENVIRONMENT = 'policy_environment';
 
+/** The name of the rules about references to Secrets. */
+const REFERENCES = 'policy_secret_reference';
+
 /** The rules, in the order in which their violations are reported. */
 export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_domain', check: domainIssues },
   { name: 'policy_cap', check: capIssues },
+  { name: REFERENCES, check: secretReferenceIssues },
   { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...envCaps(view), ...environments(view)] },
 ];
 
@@ -227,17 +231,29 @@ function firstOfEachField(issues: readonly BodyIssue[]): BodyIssue[] {
   });
 }
 
-/** The policy violations of secrets and env that are added to stored values, which are not checked. */
+type VariablesInput = Pick<
+  PolicyInput,
+  | 'sourceConfig'
+  | 'appName'
+  | 'secrets'
+  | 'storedSecrets'
+  | 'env'
+  | 'storedEnv'
+  | 'references'
+  | 'storedReferences'
+>;
+
+/** The policy violations of secrets, references and env that are added to stored values, which are not checked. */
 export function variablePolicyViolations(
-  {
-    sourceConfig,
-    ...variables
-  }: Pick<PolicyInput, 'sourceConfig' | 'secrets' | 'storedSecrets' | 'env' | 'storedEnv'>,
+  { sourceConfig, ...variables }: VariablesInput,
   policy: Policy,
 ): BodyIssue[] {
   const caps = capsFor(policy, sourceConfig.deployment_type);
   const found = [...secretCaps({ ...variables, caps }), ...envCaps({ ...variables, caps })];
-  return firstOfEachField(found.map((violation) => ({ ...violation, type: ENVIRONMENT })));
+  return firstOfEachField([
+    ...secretReferenceIssues(variables, policy).map((violation) => ({ ...violation, type: REFERENCES })),
+    ...found.map((violation) => ({ ...violation, type: ENVIRONMENT })),
+  ]);
 }
 
 /** All policy violations of the values to store. */

@@ -3,7 +3,7 @@ import type { Secret, SourceConfig } from '../deployment/deployment.ts';
 import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
-import type { Variable } from '../run-settings/run-settings.ts';
+import type { SecretReference, Variable } from '../run-settings/run-settings.ts';
 import type { Caps } from './policy.ts';
 
 /** Input of the policy rules. */
@@ -28,6 +28,10 @@ export interface PolicyInput {
   readonly env?: readonly Variable[];
   /** The env that it replaces. A number or size that does not grow is allowed. Absent: none. */
   readonly storedEnv?: readonly Variable[];
+  /** The references to Secrets to store. Absent: none. */
+  readonly references?: readonly SecretReference[];
+  /** The references that they replace. Absent: none. */
+  readonly storedReferences?: readonly SecretReference[];
   /** Base name of the objects of the deployment. */
   readonly appName: string;
   /** URL that the server assigns, which is always allowed. null: none. */

@@ -73,6 +73,16 @@ const policyShape = {
       "Taints that may be tolerated, as key[=value][:effect]. '*' matches any text. An absent part matches everything.",
     ),
   }),
+  secret_references: z.strictObject({
+    labelled_only: z
+      .boolean()
+      .describe(
+        'Whether pods may use only Secrets of the namespace that have the label berth.dev/referenceable=true: by secret_references, volumes, envFrom and valueFrom.',
+      ),
+    max_secrets: amount(100).describe(
+      'Maximum number of different Secrets that secret_references of a deployment may name.',
+    ),
+  }),
   volumes: z.strictObject({
     nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
     csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
@@ -159,6 +169,7 @@ export const policyFileSchema = z
     security_profiles: policyShape.security_profiles.optional(),
     health_checks: policyShape.health_checks.partial().optional(),
     placement: policyShape.placement.partial().optional(),
+    secret_references: policyShape.secret_references.partial().optional(),
     volumes: policyShape.volumes.partial().optional(),
     resources: policyShape.resources.partial().optional(),
     service_accounts: policyShape.service_accounts.partial().optional(),
@@ -185,6 +196,7 @@ const SELF_HOSTED: Policy = {
   security_profiles: ['baseline', 'restricted'],
   health_checks: { exec: true, min_period_seconds: 1 },
   placement: { selector_keys: ['*'], affinity: true, tolerations: [] },
+  secret_references: { labelled_only: false, max_secrets: 100 },
   volumes: { nfs: true, csi: true },
   resources: { allowed_extended: ['*'], default_limits: false },
   service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
@@ -218,6 +230,7 @@ const CLOUD: Policy = {
   security_profiles: ['restricted'],
   health_checks: { exec: true, min_period_seconds: 5 },
   placement: { selector_keys: [], affinity: false, tolerations: [] },
+  secret_references: { labelled_only: true, max_secrets: 20 },
   volumes: { nfs: false, csi: false },
   resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
@@ -276,6 +289,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     security_profiles: file.security_profiles ?? base.security_profiles,
     health_checks: { ...base.health_checks, ...file.health_checks },
     placement: { ...base.placement, ...file.placement },
+    secret_references: { ...base.secret_references, ...file.secret_references },
     volumes: { ...base.volumes, ...file.volumes },
     resources: { ...base.resources, ...file.resources },
     service_accounts: { ...base.service_accounts, ...file.service_accounts },

@@ -57,6 +57,7 @@ export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = 
     'Refused',
     'RolloutDeadlineExceeded',
     'RolloutFailed',
+    'SecretReferenceMissing',
     'Unschedulable',
   ],
   interrupted: ['Interrupted'],

@@ -65,6 +65,7 @@ const FAILURES = [
   'ImageNotFound',
   'ImagePullFailed',
   'ContainerConfigInvalid',
+  'SecretReferenceMissing',
   'CrashLoop',
   'Unschedulable',
   'QuotaExceeded',

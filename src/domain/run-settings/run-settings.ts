@@ -21,12 +21,21 @@ export interface Variable {
   value: string;
 }
 
+/** An environment variable whose value is a key of a Secret in the namespace of the deployment. */
+export interface SecretReference {
+  name: string;
+  secretName: string;
+  secretKey: string;
+}
+
 export interface RunSettings {
   /** The port on which the api component serves HTTP. Absent: DEFAULT_PORT. */
   port?: number;
   commands?: Commands;
   /** The order is kept, because a value can refer to earlier variables. */
   env?: Variable[];
+  /** In requests and responses, this is the field `secret_references` beside `secrets`. */
+  secretReferences?: SecretReference[];
 }
 
 /** Port of the api component if no other port is set. */
@@ -39,6 +48,7 @@ export interface SentRunSettings {
   port?: Sent<number>;
   commands?: Sent<Partial<Record<Component, Sent<{ command?: Sent<string[]>; args?: Sent<string[]> }>>>>;
   env?: Sent<Variable[]>;
+  secretReferences?: Sent<SecretReference[]>;
 }
 
 const filled = (list: Sent<string[]>): list is string[] => list != null && list.length > 0;
@@ -71,6 +81,8 @@ const NONE: Readonly<Record<Component, null>> = {
 export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): RunSettings {
   const port = sent.port === undefined ? stored.port : (sent.port ?? undefined);
   const env = sent.env === undefined ? stored.env : (sent.env ?? undefined);
+  const secretReferences =
+    sent.secretReferences === undefined ? stored.secretReferences : (sent.secretReferences ?? undefined);
   const commands =
     sent.commands === undefined
       ? stored.commands
@@ -79,22 +91,30 @@ export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): Ru
     ...(port === undefined ? {} : { port }),
     ...(commands === undefined ? {} : { commands }),
     ...(env === undefined ? {} : { env }),
+    ...(secretReferences === undefined ? {} : { secretReferences }),
   });
 }
 
 /** The run settings of a record, without its other fields and without empty ones. */
-export function runSettingsOf({ port, commands, env }: RunSettings): RunSettings {
+export function runSettingsOf({ port, commands, env, secretReferences }: RunSettings): RunSettings {
   const hasCommands = commands !== undefined && Object.keys(commands).length > 0;
   return {
     ...(port === undefined ? {} : { port }),
     ...(hasCommands ? { commands } : {}),
     ...(env === undefined || env.length === 0 ? {} : { env }),
+    ...(secretReferences === undefined || secretReferences.length === 0 ? {} : { secretReferences }),
   };
 }
 
 /** A record without its run settings. */
 export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, keyof RunSettings> {
-  const { port: _port, commands: _commands, env: _env, ...others } = record;
+  const {
+    port: _port,
+    commands: _commands,
+    env: _env,
+    secretReferences: _secretReferences,
+    ...others
+  } = record;
   return others;
 }
 
@@ -102,7 +122,10 @@ export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, ke
 export const sameRunSettings = (one: RunSettings, other: RunSettings): boolean =>
   sameJson(runSettingsOf(one), runSettingsOf(other));
 
-/** Names of all variables that the tenant sets: secrets, then env. */
-export function variableNames(secretNames: readonly string[], { env = [] }: RunSettings): string[] {
-  return [...secretNames, ...env.map(({ name }) => name)];
+/** Names of all variables that the tenant sets: secrets, references to Secrets, then env. */
+export function variableNames(
+  secretNames: readonly string[],
+  { env = [], secretReferences = [] }: RunSettings,
+): string[] {
+  return [...secretNames, ...secretReferences.map(({ name }) => name), ...env.map(({ name }) => name)];
 }

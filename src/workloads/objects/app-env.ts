@@ -20,7 +20,7 @@ import { cacheUri } from '../addresses.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { deploymentId, imageVersion, revisionId } from '../labels.ts';
 import { componentName, databaseName } from '../names.ts';
-import { appPort, ownValue, ownVariableNames } from '../run-settings.ts';
+import { appPort, ownVariable, ownVariableNames } from '../run-settings.ts';
 
 type TracingEnvName = (typeof TRACING_ENV_NAMES)[number];
 type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName | SignalEndpoint;
@@ -49,8 +49,8 @@ function fromEnvSecret(resource: ManagedDeployment, name: EnvName, key: string):
 
 /** The URI of an external service: a variable of the revision, otherwise a key of the env Secret. */
 function externalUri(resource: ManagedDeployment, name: EnvName, variable: string): EnvVar[] {
-  const value = ownValue(resource, variable);
-  return value === undefined ? fromEnvSecret(resource, name, variable) : [{ name, value }];
+  const own = ownVariable(resource, variable);
+  return own === undefined ? fromEnvSecret(resource, name, variable) : [{ name, ...own }];
 }
 
 function databaseEnv(resource: ManagedDeployment): EnvVar[] {

@@ -4,6 +4,11 @@ import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import { type PodSettings, podSettingsOf } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { type RunSettings, runSettingsOf } from '../../../src/domain/run-settings/run-settings.ts';
+import {
+  fromSecretReferences,
+  type SecretReferenceBody,
+  toSecretReferences,
+} from '../../../src/domain/run-settings/secret-reference-schema.ts';
 import { type LaneIdentity, type PatchOfWalk, type WalkRecord, withPodSettings } from './record.ts';
 import type { WalkWorld } from './world.ts';
 
@@ -28,6 +33,7 @@ export interface WalkDeployment {
   readonly url: string | null;
   readonly conditions: readonly WalkCondition[];
   readonly secrets: readonly Secret[];
+  readonly secret_references?: readonly SecretReferenceBody[];
   readonly source_config: {
     readonly resource_spec: ResourceSpec | null;
     readonly custom_url: string | null;
@@ -69,6 +75,7 @@ export function recordOf({
   source_config: config,
   source_revision_config: revision,
   secrets,
+  secret_references: references = [],
 }: WalkDeployment): WalkRecord {
   const spec = Object.fromEntries(
     Object.entries(config.resource_spec ?? {}).filter(([, value]) => value != null),
@@ -77,7 +84,7 @@ export function recordOf({
   return {
     spec,
     image: revision.image_uri,
-    settings: runSettingsOf(revision),
+    settings: runSettingsOf({ ...revision, secretReferences: toSecretReferences(references) ?? [] }),
     secrets: inOrder,
     customUrl: config.custom_url,
     ...domainsOf(config),
@@ -126,6 +133,7 @@ export async function createDeployment(
   { type }: LaneIdentity,
   { spec, image, settings, podSettings, secrets, customUrl, domains }: WalkRecord,
 ): Promise<WalkDeployment> {
+  const { secretReferences = [], ...ofConfig } = settings;
   const body = {
     name,
     source: 'external_image',
@@ -136,8 +144,9 @@ export async function createDeployment(
       ...domainsOf({ domains }),
       ...podSettings,
     },
-    source_revision_config: { image_uri: image, ...settings },
+    source_revision_config: { image_uri: image, ...ofConfig },
     secrets,
+    secret_references: fromSecretReferences(secretReferences),
   };
   const answer = await world.call<WalkDeployment>('POST', '/v2/deployments', body);
   if (answer.status === 201) return answer.body;

@@ -32,6 +32,7 @@ function requestOf({
     client: user.username.replace(/^.*:berth-/, ''),
     verb: verb as KubernetesVerb,
     resource: objectRef?.resource ?? '',
+    name: objectRef?.name ?? '',
     path: requestURI.replace(/(?<=[?&])resourceVersion=\d+&?/, ''),
     code: responseStatus?.code ?? 0,
   };

@@ -7,7 +7,7 @@ import { schemaLeaves, valueLeaves } from './spec-paths.ts';
 const LEAVES: ReadonlySet<string> = new Set(schemaLeaves(resourceSpecSchema));
 
 /** The run settings. */
-const SETTINGS = ['port', 'commands', 'env'] as const;
+const SETTINGS = ['port', 'commands', 'env', 'secretReferences'] as const;
 
 const CHANGES = ['set', 'changed', 'removed'] as const;
 type Change = (typeof CHANGES)[number];
@@ -53,6 +53,7 @@ export class Coverage {
     if (call.kind !== 'patch') return;
     for (const field of Object.keys(call.body.source_revision_config ?? {}))
       count(this.#revised, `${field} rejected`);
+    if (call.body.secret_references !== undefined) count(this.#revised, 'secretReferences rejected');
   }
 
   /** Counts an accepted call. */

@@ -6,6 +6,7 @@ import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-spec.ts';
 import type { Random } from './random.ts';
+import { EXTERNAL_SECRETS } from './settings-moves.ts';
 import type { WalkWorld } from './world.ts';
 
 /** Objects in the namespace of a walk that do not belong to Berth. */
@@ -107,7 +108,13 @@ export async function makePrerequisites({ admin, namespace }: WalkWorld): Promis
   }));
   // The operator rejects a name that a Secret of Berth could have, unless another Secret has the name.
   const tls = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'payments-tls', namespace } };
-  for (const object of [...accounts, ...claims, tls]) {
+  const external = Object.entries(EXTERNAL_SECRETS).map(([name, stringData]) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    stringData,
+  }));
+  for (const object of [...accounts, ...claims, tls, ...external]) {
     try {
       await admin.create(object);
     } catch (error) {

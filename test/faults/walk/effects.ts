@@ -19,8 +19,11 @@ function recordDiff(found: WalkRecord, expected: WalkRecord): string[] {
 }
 
 /** Whether the user has an own database. */
-export function hasOwnDatabase({ secrets, settings: { env = [] } }: WalkRecord): boolean {
-  return [...secrets, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+export function hasOwnDatabase({
+  secrets,
+  settings: { env = [], secretReferences = [] },
+}: WalkRecord): boolean {
+  return [...secrets, ...secretReferences, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
 }
 
 /** With a database of the user's own, any number of connections is allowed. */

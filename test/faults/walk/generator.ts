@@ -217,7 +217,7 @@ export class StepGenerator {
 
   #settings({ settings }: WalkRecord): Omit<WalkStep, 'wait'> {
     const { what, change } = settingsMove(settings, this.#random);
-    return this.#patch('run settings', what, { source_revision_config: change });
+    return this.#patch('run settings', what, change);
   }
 
   #url(): Omit<WalkStep, 'wait'> {

@@ -19,6 +19,11 @@ import {
   type RunSettings,
   type SentRunSettings,
 } from '../../../src/domain/run-settings/run-settings.ts';
+import {
+  fromSecretReferences,
+  type SecretReferenceBody,
+  toSecretReferences,
+} from '../../../src/domain/run-settings/secret-reference-schema.ts';
 import { wholeSettings } from './settings-moves.ts';
 
 /** The part of a deployment that clients can change. */
@@ -57,13 +62,14 @@ export interface PatchOfWalk {
     readonly custom_url?: string | null;
     readonly domains?: readonly string[] | null;
   } & PodSettingsBody;
-  readonly source_revision_config?: SentRunSettings & {
+  readonly source_revision_config?: Omit<SentRunSettings, 'secretReferences'> & {
     readonly image_uri?: string | null;
     readonly repo_ref?: string;
     readonly workflow_config_path?: string;
     readonly repo_commit_sha?: string;
   };
   readonly secrets?: readonly Secret[];
+  readonly secret_references?: readonly SecretReferenceBody[];
 }
 
 export interface WalkStep {
@@ -109,7 +115,7 @@ export function withPodSettings(podSettings: PodSettings): Pick<WalkRecord, 'pod
 
 /** The record after a PATCH according to the contract: absent fields stay, null clears, the volume size stays. */
 export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
-  const { source_config: config, source_revision_config: revision, secrets } = body;
+  const { source_config: config, source_revision_config: revision, secrets, secret_references } = body;
   const sent = config?.resource_spec;
   const size = record.spec.db_storage_gi;
   const kept = size == null ? {} : { db_storage_gi: size };
@@ -119,7 +125,10 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
   return {
     spec,
     image: revision?.image_uri ?? record.image,
-    settings: mergeRunSettings(record.settings, revision ?? {}),
+    settings: mergeRunSettings(record.settings, {
+      ...revision,
+      secretReferences: toSecretReferences(secret_references),
+    }),
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
     ...mergeDomains(domainsOf(record), domainsBody(config)),
@@ -148,5 +157,6 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
     },
     source_revision_config: { image_uri: to.image, ...wholeSettings(to.settings) },
     secrets: to.secrets,
+    secret_references: fromSecretReferences(to.settings.secretReferences ?? []),
   };
 }

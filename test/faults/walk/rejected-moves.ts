@@ -63,7 +63,7 @@ export function rejectedMove(random: Random): Move {
 }
 
 /** Fields of a git source, which an image source does not have, and invalid images. */
-const REJECTED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
+const REJECTED_CONFIGS: readonly PatchOfWalk['source_revision_config'][] = [
   { image_uri: null },
   { image_uri: 'registry.test/App:1' },
   { repo_ref: 'main' },
@@ -75,9 +75,14 @@ const REJECTED_BODIES: readonly PatchOfWalk['source_revision_config'][] = [
   { commands: { api: { args: Array.from({ length: 300 }, () => 'x') } } },
 ];
 
+const REJECTED_BODIES: readonly PatchOfWalk[] = [
+  ...REJECTED_CONFIGS.map((config) => ({ source_revision_config: config })),
+  { secret_references: [{ name: 'A', secret_name: 'shop-0a1b2c3d-db', secret_key: 'password' }] },
+  { secret_references: [{ name: 'PORT', secret_name: 'external-payments', secret_key: 'api-key' }] },
+];
+
 /** A new revision that the API must reject. */
 export function rejectedBody(random: Random) {
-  const config = random.pick(REJECTED_BODIES);
-  const body: PatchOfWalk = { source_revision_config: config };
-  return { move: 'rejected', what: `must be rejected: ${JSON.stringify(config)}`, body };
+  const body = random.pick(REJECTED_BODIES);
+  return { move: 'rejected', what: `must be rejected: ${JSON.stringify(body)}`, body };
 }

@@ -1,6 +1,13 @@
-/** Changes of port, commands and env. */
+/** Changes of port, commands, env and references to Secrets. */
 import { COMPONENTS, type Component } from '../../../src/domain/resource-spec/components.ts';
-import type { Command, RunSettings, Variable } from '../../../src/domain/run-settings/run-settings.ts';
+import type {
+  Command,
+  RunSettings,
+  SecretReference,
+  Variable,
+} from '../../../src/domain/run-settings/run-settings.ts';
+import { fromSecretReferences } from '../../../src/domain/run-settings/secret-reference-schema.ts';
+import { REFERENCED_SECRET } from '../heartbeats.ts';
 import type { Random } from './random.ts';
 import type { PatchOfWalk } from './record.ts';
 
@@ -25,38 +32,72 @@ const VARIABLES: readonly Variable[] = [
   { name: 'CACHE_URI_CUSTOM', value: 'redis://cache.example:6379' },
 ];
 
+/** The Secrets of other software that a walk refers to. */
+export const EXTERNAL_SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  [`${REFERENCED_SECRET}payments`]: { 'api-key': 'one', 'other.key': 'two' },
+  [`${REFERENCED_SECRET}services`]: { database: 'postgres://u:p@db.example:5432/app' },
+};
+
+const [PAYMENTS, SERVICES] = Object.keys(EXTERNAL_SECRETS) as [string, string];
+
+/** Some of these names are also names of secrets and variables of a walk. The API rejects the second of both. */
+const REFERENCES: readonly SecretReference[] = [
+  { name: 'STRIPE_KEY', secretName: PAYMENTS, secretKey: 'api-key' },
+  { name: 'STRIPE_KEY', secretName: PAYMENTS, secretKey: 'other.key' },
+  { name: 'TOKEN', secretName: PAYMENTS, secretKey: 'api-key' },
+  { name: 'LOG_LEVEL', secretName: PAYMENTS, secretKey: 'api-key' },
+  { name: 'DATABASE_URI_CUSTOM', secretName: SERVICES, secretKey: 'database' },
+];
+
 interface SettingsMove {
   readonly what: string;
-  readonly change: NonNullable<PatchOfWalk['source_revision_config']>;
+  readonly change: Pick<PatchOfWalk, 'source_revision_config' | 'secret_references'>;
 }
+
+const ofRevision = (
+  what: string,
+  config: NonNullable<PatchOfWalk['source_revision_config']>,
+): SettingsMove => ({ what, change: { source_revision_config: config } });
 
 function portMove(random: Random): SettingsMove {
   const port = random.pick(PORTS);
-  return { what: `port = ${port}`, change: { port } };
+  return ofRevision(`port = ${port}`, { port });
 }
 
 function commandMove(random: Random): SettingsMove {
-  if (random.chance(0.1)) return { what: 'commands cleared', change: { commands: null } };
+  if (random.chance(0.1)) return ofRevision('commands cleared', { commands: null });
   const component: Component = random.pick(COMPONENTS);
   const command = random.pick(COMMANDS);
   const what = `command of ${component} ${command === null ? 'cleared' : 'set'}`;
-  return { what, change: { commands: { [component]: command } } };
+  return ofRevision(what, { commands: { [component]: command } });
 }
 
 function variableMove({ env = [] }: RunSettings, random: Random): SettingsMove {
   if (env.length > 1 && random.chance(0.15))
-    return { what: 'variables in another order', change: { env: [...env.slice(1), ...env.slice(0, 1)] } };
+    return ofRevision('variables in another order', { env: [...env.slice(1), ...env.slice(0, 1)] });
   const variable = random.pick(VARIABLES);
   const rest = env.filter(({ name }) => name !== variable.name);
   const isRemoved = rest.length < env.length && random.chance(0.6);
   const next = isRemoved ? rest : [...rest, variable];
-  return { what: `variable ${variable.name} ${isRemoved ? 'removed' : 'set'}`, change: { env: next } };
+  return ofRevision(`variable ${variable.name} ${isRemoved ? 'removed' : 'set'}`, { env: next });
+}
+
+function referenceMove({ secretReferences = [] }: RunSettings, random: Random): SettingsMove {
+  const reference = random.pick(REFERENCES);
+  const rest = secretReferences.filter(({ name }) => name !== reference.name);
+  const isRemoved = rest.length < secretReferences.length && random.chance(0.6);
+  const next = isRemoved ? rest : [...rest, reference];
+  return {
+    what: `reference ${reference.name} ${isRemoved ? 'removed' : 'set'}`,
+    change: { secret_references: fromSecretReferences(next) },
+  };
 }
 
 /** A change of one setting. */
 export function settingsMove(settings: RunSettings, random: Random): SettingsMove {
-  const kind = random.pick(['port', 'command', 'command', 'variable', 'variable'] as const);
+  const kind = random.pick(['port', 'command', 'command', 'variable', 'variable', 'reference'] as const);
   if (kind === 'port') return portMove(random);
+  if (kind === 'reference') return referenceMove(settings, random);
   return kind === 'command' ? commandMove(random) : variableMove(settings, random);
 }
 

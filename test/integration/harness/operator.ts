@@ -62,6 +62,8 @@ export interface OperatorSettings {
   builds?: BuildConfig;
   /** How registries are asked for digests; absent: images are used as given. */
   images?: RegistryOptions;
+  /** Interval of the reads of referenced Secrets. */
+  secretPollMs?: number;
 }
 
 export interface RunningOperator {
@@ -93,6 +95,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     policy,
     builds,
     images,
+    secretPollMs,
   } = settings;
   const requests: ObservedRequest[] = [];
   let state: OperatorState = 'starting';
@@ -113,12 +116,13 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       ...(discoveryMs === undefined ? {} : { discoveryMs }),
       builds,
       images,
+      ...(policy === undefined ? {} : { policy }),
+      secretPollMs,
       ownHost,
       platformHosts,
       appDomain,
       ...(dnsServers === undefined ? {} : { dns: createDnsClient({ servers: dnsServers }) }),
       ...(lookupIntervals === undefined ? {} : { lookupIntervals }),
-      ...(policy === undefined ? {} : { policy }),
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,

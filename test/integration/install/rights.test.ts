@@ -9,7 +9,8 @@ import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { describeRight } from '../../../src/cluster/kube/client/rights.ts';
 import { listenerLeaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
-import { leaseRights, neededRights } from '../../../src/cluster/operator/rights.ts';
+import { leaseRights, markerKeyRights, neededRights } from '../../../src/cluster/operator/rights.ts';
+import { MARKER_KEY_SECRET } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type KubeItem, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
@@ -179,10 +180,15 @@ async function barred(): Promise<void> {
 async function everything(): Promise<void> {
   const host = `https://${berth.namespace}.example.com`;
   const large = { min_scale: 2, max_scale: 3, queue_min_scale: 1, queue_max_scale: 1, db_storage_gi: 1 };
+  // The first reference to a Secret makes the operator create its key, unless an earlier test did.
+  const own = berth.settings['BERTH_NAMESPACE'] ?? '';
+  await kubectlAsAdmin(['-n', own, 'delete', 'secret', MARKER_KEY_SECRET, '--ignore-not-found']);
+  await kubectl('create', 'secret', 'generic', 'payments', '--from-literal=api-key=x');
   const { id } = await berth.create({
     name: 'everything',
     source: 'external_image',
     ...body({ custom_url: host, resource_spec: large }, '1'),
+    secret_references: [{ name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' }],
   });
   await berth.ready(id);
   await edited(id);
@@ -233,7 +239,7 @@ test('uses every granted right except one documented exception, and requests no 
   const grants: Grant[] = [
     { account: 'berth-operator', namespace, rights: neededRights(kinds) },
     { account: 'berth-listener', namespace, rights: workRights() },
-    { account: 'berth-operator', namespace: own, rights: leaseRights() },
+    { account: 'berth-operator', namespace: own, rights: [...leaseRights(), ...markerKeyRights()] },
     { account: 'berth-listener', namespace: own, rights: readsLease() },
   ];
   // By the uid of that one the hub knows which cluster it is; the account may read any, outside of cloud for this alone.

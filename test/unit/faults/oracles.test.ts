@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
-import { type Beat, faster, hubBeat, kubernetesBeat, sqlBeat } from '../../faults/heartbeats.ts';
+import {
+  type Beat,
+  faster,
+  hubBeat,
+  isKubernetesHeartbeat,
+  kubernetesBeat,
+  sqlBeat,
+} from '../../faults/heartbeats.ts';
 import { allowedMs, lastEffect } from '../../faults/oracles/convergence.ts';
 import { desiredStateDifferences } from '../../faults/oracles/desired-state.ts';
 import { LastFault } from '../../faults/oracles/last-fault.ts';
@@ -222,6 +229,26 @@ describe('O5', () => {
   test('accepts periodic requests', () => {
     const beats = [...times(2, watch), ...times(5, renewal), ...times(3, poll), ...times(10, query)];
     expect(faster(beats, 5)).toEqual([]);
+  });
+
+  test('exempts reads of referenced Secrets, and no other read of a Secret, up to one a minute for each deployment', () => {
+    const get = (name: string) =>
+      ({
+        client: 'operator',
+        verb: 'get',
+        resource: 'secrets',
+        name,
+        path: `/api/v1/secrets/${name}`,
+      }) as KubernetesRequest;
+    expect(isKubernetesHeartbeat(get('external-payments'))).toBe(true);
+    for (const other of [
+      get('shop-1-db'),
+      { ...get('external-payments'), verb: 'list' } as KubernetesRequest,
+    ])
+      expect(isKubernetesHeartbeat(other)).toBe(false);
+    const read = kubernetesBeat(get('external-payments'));
+    expect(faster(times(15, read), 60)).toEqual([]);
+    expect(faster(times(60, read), 60)).toHaveLength(1);
   });
 
   test('reports loops without a pause, with client and path', () => {

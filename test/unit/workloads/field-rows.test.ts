@@ -124,8 +124,16 @@ describe('a row of the table of run settings', () => {
       { name: 'B.c', value: '' },
     ],
   };
+  const secret_references = [
+    { name: 'C', secret_name: 'payments', secret_key: 'api-key' },
+    { name: 'D.e', secret_name: 'mail', secret_key: 'password' },
+  ];
   const minimal = minimalRequest();
-  const request = { ...minimal, source_revision_config: { ...minimal.source_revision_config, ...settings } };
+  const request = {
+    ...minimal,
+    source_revision_config: { ...minimal.source_revision_config, ...settings },
+    secret_references,
+  };
   const { resource, objects } = render(request, SELF_HOSTED);
 
   test.each(
@@ -136,7 +144,7 @@ describe('a row of the table of run settings', () => {
       const named = target.object.replace('<app>', resource.metadata.name).replace('<component>', component);
       const found = objects.find(({ object }) => `${object.kind} ${object.metadata.name}` === named)?.object;
       expect(found, named).toBeDefined();
-      const sent = occurrences(settings, field.replace('<component>', component));
+      const sent = occurrences({ ...settings, secret_references }, field.replace('<component>', component));
       expect(sent).not.toEqual([]);
       for (const { value, keys } of sent)
         expect(fill(target.path, keys, found), named).toEqual(target.value?.(value as number) ?? value);

@@ -26,6 +26,13 @@ function withSettings(settings: RunSettings): RequestBody {
   return { ...request, source_revision_config: { ...request.source_revision_config, ...settings } };
 }
 
+/** Values that stay in Secrets of the cluster. */
+const SECRET_REFERENCES = [
+  { name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' },
+  { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', secret_name: 'telemetry', secret_key: 'endpoint' },
+  { name: 'DATABASE_URI_CUSTOM', secret_name: 'services', secret_key: 'database' },
+];
+
 /** Every run setting. One image runs as four components, of which only commands make the last three. */
 const RUN_SETTINGS = {
   port: 8080,
@@ -169,6 +176,16 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
     config: SELF_HOSTED,
   },
   {
+    name: 'secret-references',
+    about:
+      'Values stay in Secrets of the cluster, also that of the database. Values of env can refer to them, and an endpoint replaces that of the platform.',
+    request: {
+      ...withSettings({ env: [{ name: 'PAYMENT_URL', value: 'https://x:$(STRIPE_KEY)@pay.example.com' }] }),
+      secret_references: SECRET_REFERENCES,
+    },
+    config: { ...SELF_HOSTED, otlpEndpoint: 'http://collector.observability:4318' },
+  },
+  {
     name: 'hostile-name',
     about: "A name that Kubernetes' variable expansion, labels and OpenTelemetry would each misread.",
     request: { ...minimalRequest(), name: '$(PORT) $$ 100%, a=b; Füße' },
@@ -309,5 +326,6 @@ export const FIELD_CASES: readonly { field: string; request: RequestBody }[] = [
     const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
     return { field: `volumes.${kind}`, request: withSpec({ volumes: [volume] }) };
   }),
+  { field: 'secret_references', request: { ...minimalRequest(), secret_references: SECRET_REFERENCES } },
   ...POD_SETTING_CASES,
 ];

@@ -12,6 +12,11 @@ import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-sp
 import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
 import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
 import type { RunSettings } from '../../../src/domain/run-settings/run-settings.ts';
+import {
+  fromSecretReferences,
+  type SecretReferenceBody,
+  secretReferencesBodySchema,
+} from '../../../src/domain/run-settings/secret-reference-schema.ts';
 import type { DesiredObject, PodTemplates } from '../../../src/workloads/desired-object.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
 import { databaseCredentials } from '../../../src/workloads/objects/database-credentials.ts';
@@ -26,6 +31,7 @@ export interface RequestBody {
   source_config: Partial<Omit<SourceConfig, 'resource_spec'>> & { resource_spec?: unknown };
   source_revision_config: { image_uri?: string | null } & RunSettings;
   secrets: { name: string; value: string }[];
+  secret_references?: SecretReferenceBody[];
 }
 
 export const DEPLOYMENT_ID = '0198c0de-0000-7000-8000-0000000000d1';
@@ -108,7 +114,9 @@ function deploymentOf(request: RequestBody, config: RenderConfig): Deployment {
   };
 }
 
-function revisionOf(sent: RequestBody['source_revision_config']): Revision {
+function revisionOf({ source_revision_config, secret_references }: RequestBody): Revision {
+  const { secretReferences = [], ...sent } = source_revision_config;
+  const references = secret_references ?? fromSecretReferences(secretReferences);
   return {
     id: REVISION_ID,
     deploymentId: DEPLOYMENT_ID,
@@ -116,7 +124,10 @@ function revisionOf(sent: RequestBody['source_revision_config']): Revision {
     status: 'QUEUED',
     reason: null,
     message: null,
-    sourceRevisionConfig: toSourceRevisionConfig(createRevisionConfigSchema.parse(sent)),
+    sourceRevisionConfig: toSourceRevisionConfig(
+      createRevisionConfigSchema.parse(sent),
+      secretReferencesBodySchema.nullish().parse(references),
+    ),
     resolvedImage: null,
     createdAt: CREATED,
     updatedAt: CREATED,
@@ -129,7 +140,7 @@ export function recordOf(request: RequestBody, config: RenderConfig): ResourceIn
   const { source_revision_config: sent } = request;
   return {
     deployment: deploymentOf(request, config),
-    revision: sent.image_uri == null ? null : revisionOf(sent),
+    revision: sent.image_uri == null ? null : revisionOf(request),
     secretNames: request.secrets.map(({ name }) => name),
     tracingProject: request.name,
   };

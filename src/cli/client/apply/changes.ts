@@ -65,12 +65,25 @@ function revisionChanges(before: RevisionConfig, after: RevisionConfig): FieldCh
   return [...members('source_revision_config', old, now), ...variableChanges(before, after)];
 }
 
+/** Each reference is a field. If only their order changed, the list is one field. */
+function referenceChanges(
+  { secret_references: before = [] }: Deployment,
+  { secret_references: after = [] }: Deployment,
+) {
+  const path = 'secret_references';
+  const secrets = (list: typeof before) =>
+    Object.fromEntries(list.map(({ name, ...secret }) => [name, secret]));
+  const single = members(path, secrets(before), secrets(after));
+  return single.length > 0 ? single : differences(path, before, after);
+}
+
 /** What changed between two reads of a deployment. Masked values of secrets cannot be compared. */
 export function readChanges(before: Deployment, after: Deployment): FieldChange[] {
   return [
     ...members('source_config', before.source_config, after.source_config),
     ...revisionChanges(before.source_revision_config, after.source_revision_config),
     ...secretChanges(before, after),
+    ...referenceChanges(before, after),
   ];
 }
 

@@ -11,8 +11,8 @@ import type { DiffOptions } from './diff.ts';
 
 /** The example is read by test/unit/cli/client/apply/documents.test.ts. */
 export const FILES = `A file contains YAML or JSON documents, each with the fields of a deployment: name, source, source_config,
-source_revision_config, secrets and tags. Of a folder, the files *.yaml, *.yml and *.json are read in the order of their
-names. All documents are checked before anything is changed.
+source_revision_config, secrets, secret_references and tags. Of a folder, the files *.yaml, *.yml and *.json are read in the
+order of their names. All documents are checked before anything is changed.
 
 A document is the complete desired state: absent fields are cleared. Absent secrets and absent tags are kept.
 A secret can take its value from an environment variable or from a file, without its last line break. The path is relative
@@ -25,6 +25,8 @@ to the document:
   secrets:
     - {name: TOKEN, value_from: {env: SHOP_TOKEN}}
     - {name: TLS_KEY, value_from: {file: tls.key}}
+  secret_references:
+    - {name: STRIPE_KEY, secret_name: payments, secret_key: api-key}
   tags: {team: payments}`;
 
 const fileOption = () =>

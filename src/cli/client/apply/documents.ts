@@ -39,7 +39,10 @@ export interface DeploymentDocument {
   readonly place: Place;
   readonly name: string;
   /** The fields that the API validates. */
-  readonly fields: Pick<ApplyDeploymentInput, 'source' | 'source_config' | 'source_revision_config'>;
+  readonly fields: Pick<
+    ApplyDeploymentInput,
+    'source' | 'source_config' | 'source_revision_config' | 'secret_references'
+  >;
   /** null: the stored secrets are kept. */
   readonly secrets: readonly FileSecret[] | null;
   /** null: the stored tags are kept. */
@@ -59,7 +62,15 @@ export function problemLine({ place, name, field, reason }: Problem): string {
 
 type Report = (field: string | null, reason: string) => void;
 
-const FIELDS = ['name', 'source', 'source_config', 'source_revision_config', 'secrets', 'tags'];
+const FIELDS = [
+  'name',
+  'source',
+  'source_config',
+  'source_revision_config',
+  'secrets',
+  'secret_references',
+  'tags',
+];
 const TEXT = 'must be a string; put numbers, true and false in quotes';
 
 function checkFields(value: Record<string, unknown>, known: readonly string[], at: string, report: Report) {
@@ -162,8 +173,14 @@ function documentOf(value: unknown, place: Place): DeploymentDocument | Problem[
   const secrets = secretsOf(value['secrets'], report);
   const tags = tagsOf(value['tags'], report);
   if (found.length > 0 || name === null) return found.map((problem) => ({ ...problem, name }));
-  const { source, source_config, source_revision_config } = value;
-  const fields = { source, source_config, source_revision_config } as DeploymentDocument['fields'];
+  const { source, source_config, source_revision_config, secret_references } = value;
+  const references = secret_references === undefined ? {} : { secret_references };
+  const fields = {
+    source,
+    source_config,
+    source_revision_config,
+    ...references,
+  } as DeploymentDocument['fields'];
   return { place, name, fields, secrets, tags };
 }
 

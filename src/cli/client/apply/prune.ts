@@ -41,8 +41,14 @@ export async function candidates(
 }
 
 /** A deployment and its data, as one line. */
-export function pruneLine({ name, secrets, effective_resource_spec: spec }: Deployment): string {
-  const isExternal = secrets.some((secret) => secret.name === EXTERNAL_DATABASE);
+export function pruneLine({
+  name,
+  secrets,
+  secret_references: references = [],
+  source_revision_config: { env = [] },
+  effective_resource_spec: spec,
+}: Deployment): string {
+  const isExternal = [...secrets, ...references, ...env].some((each) => each.name === EXTERNAL_DATABASE);
   const database = isExternal
     ? 'its external database stays'
     : `with its database of ${spec.db_storage_gi} GiB`;

@@ -1,7 +1,8 @@
 import type { Deployment } from '../api.gen.ts';
 import { type Context, show } from '../context.ts';
+import { referenceWord } from '../references/words.ts';
 import { age, cell, fields, table } from '../table.ts';
-import { podSettingLines, runLines } from './setting-lines.ts';
+import { type Line, podSettingLines, runLines } from './setting-lines.ts';
 
 /** Deployments as text. */
 
@@ -40,6 +41,10 @@ function row(deployment: Deployment, now: Date): string[] {
 
 const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
 
+/** The references to Secrets of the cluster, if there are any. */
+const referenceLines = ({ secret_references: references = [] }: Deployment): Line[] =>
+  references.length === 0 ? [] : [['Secret references', cell(references.map(referenceWord).join(', '))]];
+
 /** The additional hosts, with what each lacks. */
 function domainsTable({ domains_status: domains = [] }: Deployment): string {
   if (domains.length === 0) return '';
@@ -70,6 +75,7 @@ function details(deployment: Deployment): string {
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],
     ['Active revision', cell(deployment.active_revision_id)],
+    ...referenceLines(deployment),
     ['Secrets', cell(secrets.map(({ name, value }) => `${name}=${value}`).join(', '))],
     ['Created', deployment.created_at],
     ['Updated', deployment.updated_at],

@@ -1,18 +1,14 @@
 import type { Deployment } from '../api.gen.ts';
 import { readText } from '../body-file.ts';
-import { ApiProblem } from '../call-problem.ts';
-import { type Context, noteEffects, show } from '../context.ts';
+import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
-import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
+import { type WaitOptions, waitSeconds } from '../wait.ts';
+import { changeList } from './change-list.ts';
 import { deadReferences, type Variable, variablesToSet, withoutVariables, withVariables } from './words.ts';
 
 /** `berth env …`. */
-
-const DEPLOYMENT = '/v2/deployments/{deployment_id}';
-/** Attempts of a change that other clients overtake. Each attempt merges into the variables that were stored last. */
-const MAX_ATTEMPTS = 5;
 
 const envOf = ({ source_revision_config: { env = [] } }: Deployment): readonly Variable[] => env;
 
@@ -28,22 +24,6 @@ export async function list(context: Context, name: string): Promise<undefined> {
   await showVariables(context, envOf(await lookUpDeployment(context.client, name, true)));
 }
 
-/** Sends the variables for the generation that was read. @throws ApiProblem 412 when another client was faster */
-async function send(context: Context, before: Deployment, env: readonly Variable[]): Promise<Deployment> {
-  const made = await context.client.PATCH(DEPLOYMENT, {
-    params: {
-      path: { deployment_id: before.id },
-      query: { mask_secrets: true },
-      header: { 'If-Match': `"${before.generation}"` },
-    },
-    body: { source_revision_config: { env: env.map(({ name, value }) => ({ name, value })) } },
-  });
-  noteEffects(context, made);
-  return made as Deployment;
-}
-
-const isOvertaken = (error: unknown) => error instanceof ApiProblem && error.status === 412;
-
 function noteDeadReferences(context: Context, variables: readonly Variable[]): void {
   for (const { name, later } of deadReferences(variables))
     context.note(
@@ -52,27 +32,24 @@ function noteDeadReferences(context: Context, variables: readonly Variable[]): v
     );
 }
 
-/** Changes variables, prints all of them, and waits. */
-async function change(
+const change = (
   context: Context,
   name: string,
   seconds: number | null,
   merge: (stored: readonly Variable[]) => readonly Variable[],
-): Promise<End> {
-  for (let attempt = 1; ; attempt += 1) {
-    const before = await lookUpDeployment(context.client, name, true);
-    try {
-      const made = await send(context, before, merge(envOf(before)));
-      if (made.generation === before.generation)
-        context.note('nothing changed: the variables already have these values');
+): Promise<End> =>
+  changeList(context, name, seconds, {
+    patch: (before) => ({
+      source_revision_config: {
+        env: merge(envOf(before)).map((variable) => ({ name: variable.name, value: variable.value })),
+      },
+    }),
+    unchanged: 'nothing changed: the variables already have these values',
+    show: (made) => {
       noteDeadReferences(context, envOf(made));
-      await showVariables(context, envOf(made));
-      return seconds === null ? 'reached' : settle(context, made, seconds, made.latest_revision_id);
-    } catch (error) {
-      if (!isOvertaken(error) || attempt >= MAX_ATTEMPTS) throw error;
-    }
-  }
-}
+      return showVariables(context, envOf(made));
+    },
+  });
 
 /** Adds variables or replaces their values. */
 export async function set(

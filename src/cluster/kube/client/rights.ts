@@ -9,6 +9,8 @@ export interface Right {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
+  /** The only object that the right is needed for; absent: all objects. */
+  readonly name?: string;
 }
 
 /** All `verbs` on a kind, or on its subresource. */

@@ -2,27 +2,24 @@ import type { V1PodSpec } from '@kubernetes/client-node';
 import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import { generatedFor } from '../../../domain/policy/generated-names.ts';
 import { references } from '../../../domain/policy/policy-references.ts';
+import { OF_ANOTHER } from '../../../domain/policy/referenceable-secrets.ts';
 import type { ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { WriteClient } from '../act/execute.ts';
 import type { Remembered } from '../memory.ts';
-import type { ClusterView } from '../observe/cluster-view.ts';
 import { isOurs } from '../observe/ownership.ts';
 import type { Forbidden, Observed, ObservedResource } from '../observed.ts';
+import { CREATABLE, checkSecret, MISSING, type SecretCheck } from './secret-use.ts';
 import { type ReferencedObject, referencedObjects } from './spec-policy.ts';
 
 /**
- * Finds references to Secrets, volume claims and ServiceAccounts that Berth created for another deployment. The name of
- * an object does not show its deployment, because names of resources applied by hand follow no pattern. Therefore the
- * labels are read, for names that Berth can generate.
+ * Finds references to Secrets that pods may not use, and to volume claims and ServiceAccounts that Berth created for another
+ * deployment. The name of an object does not show its deployment, because names of resources applied by hand follow no
+ * pattern. Therefore the objects are read. For claims and accounts, only names are read that Berth can generate.
  */
 
-export interface ReferencesCheck {
-  readonly view: Pick<ClusterView, 'resource' | 'children'>;
-  readonly client: Pick<WriteClient, 'find'>;
+export interface ReferencesCheck extends SecretCheck {
   readonly remembered: Pick<Remembered, 'references'>;
-  readonly signal: AbortSignal;
   /** Time of this reconcile, in ticks (reconcile-time.ts). */
   readonly ticks: number;
 }
@@ -37,9 +34,6 @@ export interface CheckedReferences {
   readonly pauseMs: number | null;
 }
 
-const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
-const MISSING =
-  'does not exist, and Berth uses such names for objects of deployments: create the object first, or use another name';
 /** Pause between two checks of a missing object. Objects that Berth did not create are not watched. */
 const MISSING_PAUSE_MS = 10_000;
 /** Pause between two checks of another deployment's object. The other user may delete and recreate the object. */
@@ -74,18 +68,26 @@ export async function foreignReferences(
 
 function pauseOf(forbidden: readonly Forbidden[]): number | null {
   if (forbidden.length === 0) return null;
-  return forbidden.some(({ message }) => message === MISSING) ? MISSING_PAUSE_MS : FOREIGN_PAUSE_MS;
+  return forbidden.some(({ message }) => CREATABLE.includes(message)) ? MISSING_PAUSE_MS : FOREIGN_PAUSE_MS;
 }
 
 /**
- * Whether Berth can generate a name of this form. The spec of a resource proves nothing, because its writer chooses
- * name and id.
+ * Whether the object must be checked: every Secret, and a claim whose name Berth can generate. The spec of a resource proves
+ * nothing, because its writer chooses name and id.
  */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
   const { metadata } = observed.resource;
-  if (reference.kind === 'serviceAccount')
-    return reference.name !== metadata.name && !isUsedAlready(reference, observed);
-  return generatedFor(reference.name) !== null && !isUsedAlready(reference, observed);
+  const { kind, use, name } = reference;
+  // Berth itself adds its Secrets to pods, so their use in stored templates does not show that the tenant may use them.
+  if (kind === 'secret' && use === 'content' && isOfBerth(name, observed)) return true;
+  if (isUsedAlready(reference, observed)) return false;
+  if (kind === 'serviceAccount') return name !== metadata.name;
+  return kind === 'secret' || generatedFor(name) !== null;
+}
+
+/** Whether Berth adds a Secret of this name to the pods of this resource. */
+function isOfBerth(name: string, { resource }: Observed): boolean {
+  return generatedFor(name) === resource.metadata.name || name === resource.spec.revision.envSecretName;
 }
 
 /**
@@ -111,24 +113,16 @@ function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, '
   return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
 }
 
-/**
- * Pattern of the names of database credentials. Berth may at any time create a Secret whose name matches this pattern,
- * for a later resource.
- */
-const CREDENTIALS = /-(db|db-copy)$/;
 const VOLUME = /-db$/;
-const CERTIFICATE = /-tls(-[0-9a-f]{10})?$/;
 
-function whyForbidden(
+async function whyForbidden(
   reference: ReferencedObject,
   { resource }: Observed,
   check: ReferencesCheck,
 ): Promise<string | null> {
   if (reference.kind === 'claim') return whyNotClaim(reference.name, resource, check);
   if (reference.kind === 'serviceAccount') return whyNotAccount(reference.name, resource, check);
-  return CERTIFICATE.test(reference.name)
-    ? whyNotCertificate(reference.name, resource, check)
-    : whyNotSecret(reference.name, resource, check);
+  return (await checkSecret(reference, resource, check)).why;
 }
 
 /** Claims that Berth did not create are not watched, so unknown claims are read from the API server. */
@@ -140,7 +134,7 @@ async function whyNotClaim(
   const { namespace } = resource.metadata;
   const app = generatedFor(name) ?? '';
   const known = view.children('PersistentVolumeClaim', `${namespace}/${app}`);
-  if (known.some(({ metadata }) => metadata.name === name)) return FOREIGN;
+  if (known.some(({ metadata }) => metadata.name === name)) return OF_ANOTHER;
   if (app === resource.metadata.name || !VOLUME.test(name)) return null;
   const found = await client.find<UntypedObject>(
     RESOURCES.PersistentVolumeClaim,
@@ -148,7 +142,7 @@ async function whyNotClaim(
     { signal },
   );
   if (found === undefined) return MISSING;
-  return isForeign(found, resource) ? FOREIGN : null;
+  return isForeign(found, resource) ? OF_ANOTHER : null;
 }
 
 /** Name of a deployment of the hub, and of its ServiceAccount. */
@@ -165,54 +159,11 @@ async function whyNotAccount(
 ): Promise<string | null> {
   const { namespace } = resource.metadata;
   const known = view.children('ServiceAccount', `${namespace}/${name}`);
-  if (known.some((each) => each.metadata.name === name && isForeign(each, resource))) return FOREIGN;
+  if (known.some((each) => each.metadata.name === name && isForeign(each, resource))) return OF_ANOTHER;
   if (!OF_HUB.test(name)) return null;
   const found = await client.find<UntypedObject>(RESOURCES.ServiceAccount, { namespace, name }, { signal });
   if (found === undefined) return MISSING;
-  return isForeign(found, resource) ? FOREIGN : null;
-}
-
-/** Kinds that show that Berth had a deployment of this name, even if its custom resource is gone. */
-const TRACES = ['Ingress', 'PersistentVolumeClaim', 'ControllerRevision'] as const;
-
-/**
- * cert-manager does not label a certificate's Secret with its deployment. The Secret belongs to the deployment in its
- * name.
- */
-async function whyNotCertificate(
-  name: string,
-  resource: ObservedResource,
-  check: ReferencesCheck,
-): Promise<string | null> {
-  const { view } = check;
-  const app = generatedFor(name) ?? '';
-  if (app === resource.metadata.name) return null;
-  const key = `${resource.metadata.namespace}/${app}`;
-  const isOfDeployment =
-    view.resource(key) !== undefined || TRACES.some((kind) => view.children(kind, key).length > 0);
-  if (isOfDeployment) return FOREIGN;
-  const found = await findSecret(name, resource, check);
-  if (found === undefined) return MISSING;
-  return isForeign(found, resource) ? FOREIGN : null;
-}
-
-async function whyNotSecret(
-  name: string,
-  resource: ObservedResource,
-  check: ReferencesCheck,
-): Promise<string | null> {
-  const found = await findSecret(name, resource, check);
-  const isOwn = generatedFor(name) === resource.metadata.name;
-  if (found === undefined) return !isOwn && CREDENTIALS.test(name) ? MISSING : null;
-  return isForeign(found, resource) ? FOREIGN : null;
-}
-
-function findSecret(
-  name: string,
-  { metadata: { namespace } }: ObservedResource,
-  { client, signal }: ReferencesCheck,
-): Promise<UntypedObject | undefined> {
-  return client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+  return isForeign(found, resource) ? OF_ANOTHER : null;
 }
 
 function isForeign(found: UntypedObject, resource: ObservedResource): boolean {

@@ -4,10 +4,10 @@ import { pullSecretName } from '../../../contract/resource/names.ts';
 import { imageSchema, isRepository } from '../../../domain/kubernetes/image.ts';
 import { isZeroQuantity, ZERO_LIMIT, zeroLimits } from '../../../domain/kubernetes/limits.ts';
 import { podSettingsSchema } from '../../../domain/pod-settings/pod-settings.ts';
-import { isSecretOfAnother } from '../../../domain/policy/generated-names.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import { type Reference, references } from '../../../domain/policy/policy-references.ts';
 import { podPolicyViolations, variableCapViolations } from '../../../domain/policy/policy-rules.ts';
+import { type SecretUse, secretRefusal } from '../../../domain/policy/referenceable-secrets.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
@@ -69,6 +69,7 @@ export function forbiddenParts(resource: ObservedResource, policy: Policy): read
     ...ownLimits(resource),
     ...environment(resource),
     ...runSettings(resource, policy),
+    ...secretReferences(resource, policy),
     ...pods(resource, policy),
   ];
 }
@@ -113,9 +114,33 @@ function ownLimits({ spec: { components, database, cache } }: ObservedResource):
 /** The app container gets the whole Secret as environment. */
 function environment({ spec, metadata }: ObservedResource): Forbidden[] {
   const { envSecretName } = spec.revision;
-  if (envSecretName === undefined || !isSecretOfAnother(envSecretName, metadata.name)) return [];
-  const message = 'belongs to a deployment of Berth and cannot be used here';
-  return [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
+  if (envSecretName === undefined) return [];
+  const rules = { appName: metadata.name, labelledOnly: false };
+  const message = secretRefusal({ name: envSecretName }, 'environment', rules);
+  return message === null
+    ? []
+    : [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
+}
+
+/** The rules about several references to Secrets, which the schema does not contain. */
+function secretReferences({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
+  const { secretReferences = [], env = [] } = podTemplate;
+  const most = policy.secret_references.max_secrets;
+  const isMore = new Set(secretReferences.map(({ secretName }) => secretName)).size > most;
+  const names = new Set(env.map(({ name }) => name));
+  const shared = secretReferences.flatMap(({ name }, index) =>
+    names.has(name)
+      ? [
+          notOfPodTemplate(
+            `spec.podTemplate.secretReferences[${index}].name`,
+            `must not be the name of a variable in env, but there is a variable '${name}'`,
+          ),
+        ]
+      : [],
+  );
+  if (!isMore) return shared;
+  const message = `must not name more than ${most} different Secrets`;
+  return [{ ...notOfPodTemplate('spec.podTemplate.secretReferences', message), byPolicy: true }, ...shared];
 }
 
 /**
@@ -154,6 +179,8 @@ function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): F
 export interface ReferencedObject {
   readonly name: string;
   readonly kind: Reference['kind'] | 'serviceAccount';
+  /** How pods use a Secret. */
+  readonly use: SecretUse;
   readonly resourcePath: string;
   readonly ofPodTemplate: boolean;
 }
@@ -170,9 +197,9 @@ export function referencedObjects({ spec, metadata: { name } }: ObservedResource
   const parsed = isBare ? null : resourceSpecSchema.safeParse(asResourceSpec(spec.podTemplate, name));
   const ofPods = !parsed?.success
     ? []
-    : references(parsed.data).map(({ name: used, kind, loc }) => {
+    : references(parsed.data).map(({ name: used, kind, use, loc }) => {
         const { resourcePath, ofPodTemplate } = at(loc, '');
-        return { name: used, kind, resourcePath, ofPodTemplate };
+        return { name: used, kind, use, resourcePath, ofPodTemplate };
       });
   return [...environmentSecret(spec), ...account(spec), ...ownPullSecret(spec, name), ...ofPods];
 }
@@ -182,20 +209,24 @@ function ownPullSecret({ podTemplate }: ObservedResource['spec'], app: string): 
   const own = pullSecretName(app);
   return (podTemplate.imagePullSecrets ?? []).flatMap((secret, index): ReferencedObject[] => {
     const resourcePath = `spec.podTemplate.imagePullSecrets[${index}].name`;
-    return secret.name === own ? [{ name: own, kind: 'secret', resourcePath, ofPodTemplate: false }] : [];
+    return secret.name === own
+      ? [{ name: own, kind: 'secret', use: 'pull', resourcePath, ofPodTemplate: false }]
+      : [];
   });
 }
 
 function environmentSecret({ revision: { envSecretName } }: ObservedResource['spec']): ReferencedObject[] {
   if (envSecretName === undefined) return [];
   const resourcePath = 'spec.revision.envSecretName';
-  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }];
+  return [{ name: envSecretName, kind: 'secret', use: 'environment', resourcePath, ofPodTemplate: false }];
 }
 
 function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec']): ReferencedObject[] {
   if (!serviceAccountName) return [];
   const resourcePath = 'spec.podTemplate.serviceAccountName';
-  return [{ name: serviceAccountName, kind: 'serviceAccount', resourcePath, ofPodTemplate: true }];
+  return [
+    { name: serviceAccountName, kind: 'serviceAccount', use: 'content', resourcePath, ofPodTemplate: true },
+  ];
 }
 
 /** The place of a violation whose location is that in a request body. */

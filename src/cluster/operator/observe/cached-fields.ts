@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { isWhole } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
@@ -52,6 +53,8 @@ export function transformPod(object: UntypedObject): ObservedPod {
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
     (object as ObservedPod).status ?? {};
+  const withheld = object.metadata.annotations?.[ANNOTATIONS.secretReferences] !== undefined;
+  const ofContainer = (container: Container) => containerFields(container, withheld);
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
@@ -66,14 +69,15 @@ export function transformPod(object: UntypedObject): ObservedPod {
       ...(finalizers === undefined ? {} : { finalizers }),
     },
     ...lostNode(object),
+    ...(withheld ? { withheld } : {}),
     ...(deletionTimestamp === undefined ? {} : nodeOf(object)),
     ...(object.metadata.ownerReferences === undefined ? { orphan: true } : {}),
     status: {
       phase,
       ...(reason === undefined ? {} : { reason, message }),
       conditions: conditions?.map(conditionFields),
-      initContainerStatuses: initContainerStatuses?.map(containerFields),
-      containerStatuses: containerStatuses?.map(containerFields),
+      initContainerStatuses: initContainerStatuses?.map(ofContainer),
+      containerStatuses: containerStatuses?.map(ofContainer),
     },
   };
 }
@@ -99,16 +103,24 @@ function conditionFields({ type, status, reason, message, lastTransitionTime }: 
 
 type Container = NonNullable<NonNullable<ObservedPod['status']>['containerStatuses']>[number];
 
-function containerFields({ name, ready, restartCount, state, lastState }: Container): Container {
-  const fields = { name, ready, restartCount, state: stateFields(state) };
-  return lastState?.terminated === undefined ? fields : { ...fields, lastState: stateFields(lastState) };
+function containerFields(
+  { name, ready, restartCount, state, lastState }: Container,
+  withheld: boolean,
+): Container {
+  const fields = { name, ready, restartCount, state: stateFields(state, withheld) };
+  if (lastState?.terminated === undefined) return fields;
+  return { ...fields, lastState: stateFields(lastState, withheld) };
 }
 
+/** Shown instead of the output of a container that can read values that neither operator nor hub can mask. */
+export const WITHHELD_OUTPUT = 'output not shown, because the pod uses secret_references: see its logs';
+
 /** Masks and shortens termination messages. The masking happens once per change of the pod, not at every reconcile. */
-function stateFields<State extends Container['state']>(state: State): State {
+function stateFields<State extends Container['state']>(state: State, withheld: boolean): State {
   const { terminated } = state ?? {};
   if (terminated?.message === undefined) return state;
-  return { ...state, terminated: { ...terminated, message: outputTail(terminated.message) } };
+  const message = withheld ? WITHHELD_OUTPUT : outputTail(terminated.message);
+  return { ...state, terminated: { ...terminated, message } };
 }
 
 /** Drops managedFields of a custom resource, and converts a resource that the previous version stored. */

@@ -1,6 +1,7 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
 import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
+import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { eachContainer } from '../../../domain/kubernetes/pod-containers.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
 
@@ -13,12 +14,15 @@ import type { Component } from '../../../domain/resource-spec/components.ts';
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 type Container = NonNullable<PodTemplate['sidecars']>[number];
 
+/** The field beside resource_spec that names Secrets. */
+const REFERENCES = 'secret_references';
+
 /** An object or part that the spec refers to. */
 interface Reference {
   /** The kind as Kubernetes writes it, in lower case. */
   readonly kind: 'serviceaccount' | 'secret' | 'configmap' | 'persistentvolumeclaim' | 'volume' | 'container';
   readonly name: string;
-  /** Path below resource_spec. */
+  /** Path below resource_spec, or REFERENCES with an index. */
   readonly field: string;
   /** The container that has the reference; absent: the pod itself. */
   readonly container?: string;
@@ -100,6 +104,9 @@ function references(pod: PodTemplate): Reference[] {
   return [
     ...reference('serviceaccount', pod.serviceAccountName, 'service_account_name'),
     ...containers.flatMap(({ container, at }) => inContainer(container, at)),
+    ...(pod.secretReferences ?? []).flatMap(({ secretName }, index) =>
+      reference('secret', secretName, `${REFERENCES}[${index}]`, APP_CONTAINER_NAME),
+    ),
     ...volumes.flatMap(inVolume),
     ...imagePullSecrets.flatMap(({ name }, index) =>
       reference('secret', name, `image_pull_secrets[${index}].name`),
@@ -185,6 +192,9 @@ function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
     .slice(0, MAX_CLAIMS);
 }
 
+const inRequest = (field: string) =>
+  field.startsWith(REFERENCES) ? field : `source_config.resource_spec.${field}`;
+
 /** The contract field of the message, or all possible fields if the message is ambiguous; undefined: unknown. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
@@ -200,7 +210,5 @@ export function contractField(
   const placed = field === undefined ? inPlacement(message, spec) : undefined;
   if (placed !== undefined) return `source_config.${placed}`;
   const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];
-  return fields.length === 0
-    ? undefined
-    : fields.map((each) => `source_config.resource_spec.${each}`).join(', ');
+  return fields.length === 0 ? undefined : fields.map(inRequest).join(', ');
 }

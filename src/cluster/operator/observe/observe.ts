@@ -1,5 +1,6 @@
 import { foreignReferences } from '../access/foreign-references.ts';
 import { hostRefusal } from '../access/host-claims.ts';
+import { SECRET_POLL_MS, withSecretReadings } from '../access/secret-readings.ts';
 import { checked } from '../access/spec-policy.ts';
 import { standingFailure } from '../builds/standing-failure.ts';
 import { unbuiltStatus } from '../builds/unbuilt.ts';
@@ -10,18 +11,19 @@ import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import type { ReconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
+import { forbiddenReferences } from '../rollout/secret-markers.ts';
 import { withWarningEvents } from './live-reads.ts';
 
 /**
  * Completes the gathered state: which parts of the spec are forbidden, how the cluster changed earlier writes, whether
- * the host may be used, the state of build and image, and warning events.
+ * the host may be used, the values of referenced Secrets, the state of build and image, and warning events.
  * @throws KubeError when a live read fails
  */
 export async function observe(
   key: string,
   gathered: Observed,
   time: ReconcileTime,
-  { options, remembered, signal }: ReconcileContext,
+  { options, patience, secretRules, markerKey, remembered, signal }: ReconcileContext,
 ): Promise<Observed> {
   const { view, client, policy } = options;
   const { resource } = gathered;
@@ -29,9 +31,22 @@ export async function observe(
   remembered.responses.recall(resource.status?.acceptedChanges ?? []);
   const responses = remembered.responses.known(time.ticks);
   const { ticks } = time;
-  const foreign = await foreignReferences(gathered, { view, client, remembered, signal, ticks });
-  const forbidden = [...remembered.checked.forbidden, ...foreign];
-  const withSpecChecks = { ...gathered, forbidden, responses };
+  const check = { view, client, rules: secretRules, signal, remembered };
+  const foreign = await foreignReferences(gathered, { ...check, ticks });
+  const withSecrets = await withSecretReadings(gathered, {
+    ...check,
+    markerKey,
+    time,
+    pollMs: options.secretPollMs ?? SECRET_POLL_MS,
+    patienceMs: patience.configErrorMs,
+  });
+  const bySpec = new Set(remembered.checked.forbidden.map(({ resourcePath }) => resourcePath));
+  const forbidden = [
+    ...remembered.checked.forbidden,
+    ...foreign.filter(({ resourcePath }) => !bySpec.has(resourcePath)),
+    ...forbiddenReferences(withSecrets),
+  ];
+  const withSpecChecks = { ...withSecrets, forbidden, responses };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
   const withDomains = addDomains(withHostCheck, key, options, remembered);
   return await withWarningEvents(withDomains, { client, remembered, time, signal });

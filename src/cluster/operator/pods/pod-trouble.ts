@@ -13,6 +13,7 @@ import {
   type WarningEvent,
 } from '../observed.ts';
 import { withLastCheck } from './failed-check.ts';
+import { warningOf } from './pod-warning.ts';
 
 /** Why a pod is not ready. */
 export interface PodTrouble {
@@ -106,12 +107,8 @@ export function isOrdinary(reason: string): boolean {
 }
 
 /** `podTroubles`, with the warning Event of a pod that reports only ordinary reasons. */
-export function troublesOf(
-  { warnings }: Observed,
-  pod: ObservedPod,
-  template?: V1PodTemplateSpec,
-): PodTrouble[] {
-  const event = warnings?.get(pod.metadata.uid ?? '');
+export function troublesOf(observed: Observed, pod: ObservedPod, template?: V1PodTemplateSpec): PodTrouble[] {
+  const event = warningOf(observed, pod);
   const troubles = podTroubles(pod, template).map((trouble) => withLastCheck(trouble, pod, event));
   const [first] = troubles;
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))

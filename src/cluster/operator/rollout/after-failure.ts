@@ -12,6 +12,7 @@ import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } fr
 import { contentOf, newestFirst } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
 import { gateRollout } from './rollout-gate.ts';
+import { missingSecrets, secretsAwaitedUntil } from './secret-markers.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
@@ -112,8 +113,9 @@ function changedSince(
     ...back,
     failure: { ...back.failure, failedChange: change },
   });
-  const refused = specRefusal(view, wanted, config, observed);
+  const refused = specRefusal(view, wanted, config, observed) ?? missingSecrets(view, observed, wanted);
   if (refused !== null) return withChange(refused);
+  if (secretsAwaitedUntil(view, observed, wanted) !== null) return back;
   if (failedChange?.templates === wanted.name) return withChange(failedChange);
   return { ...gateRollout(observed, wanted, activeRevision, now), instead: failed };
 }

@@ -2,7 +2,9 @@ import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { missingImage, targetDuringLookup } from '../images/await-image.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { afterFailure, specRefusal } from './after-failure.ts';
+import { currentTarget } from './current-target.ts';
 import { gateRollout } from './rollout-gate.ts';
+import { missingSecrets, secretsAwaitedUntil } from './secret-markers.ts';
 import { type FailedRevision, isSame, revisionOf, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
@@ -15,7 +17,7 @@ import { running, type Templates, wantedTemplates } from './template-selection.t
  *   the old templates.
  * - If these templates have failed: the stored templates of the active revision, unchanged, so that its ReplicaSets are
  *   used again. A later change of source_config applies to the active revision in place.
- * - While the digest of the image is looked up: the current target.
+ * - While the digest of the image is looked up, or a referenced Secret may still be created: the current target.
  * - While the desired revision waits for its own database or cache: the active revision.
  */
 export function selectTarget(observed: Observed, config: RenderConfig, now: Date): Target {
@@ -27,8 +29,11 @@ export function selectTarget(observed: Observed, config: RenderConfig, now: Date
     failureOf(resource, wanted) ??
     knownFailure(resource) ??
     specRefusal(resource, wanted, config, observed) ??
-    missingImage(observed, wanted);
+    missingImage(observed, wanted) ??
+    missingSecrets(resource, observed, wanted);
   if (failed !== null) return afterFailure(observed, config, failed, now);
+  const awaitedUntil = secretsAwaitedUntil(resource, observed, wanted);
+  if (awaitedUntil !== null) return currentTarget(observed, awaitedUntil);
   return targetDuringLookup(observed, wanted) ?? gateRollout(observed, wanted, resource.spec.revision, now);
 }
 

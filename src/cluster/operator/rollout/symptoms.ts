@@ -13,6 +13,7 @@ import {
   podsOfTemplate,
   troublesOf,
 } from '../pods/pod-trouble.ts';
+import { warningOf } from '../pods/pod-warning.ts';
 import { endedLately, endedSince, recentFailures } from '../pods/recent-failures.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { shortened } from '../status/conditions.ts';
@@ -83,7 +84,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
       return [
         ...stopped.map((trouble) => ({ ...ofPod(component, trouble), isOfReadyPod })),
         ...restarted.map(({ trouble, recoversAt }) => ({
-          ...ofPod(component, withLastCheck(trouble, pod, observed.warnings?.get(pod.metadata.uid ?? ''))),
+          ...ofPod(component, withLastCheck(trouble, pod, warningOf(observed, pod))),
           isOfReadyPod,
           recoversAt,
         })),

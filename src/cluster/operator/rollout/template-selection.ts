@@ -8,6 +8,7 @@ import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { imageToRun, withImage } from '../images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { newestFirst } from '../observed.ts';
+import { hasSecretMarker, secretMarker, withSecretMarker } from './secret-markers.ts';
 
 /** Pod templates of a target. */
 export interface Templates {
@@ -25,8 +26,8 @@ export function running(stored: ObservedTemplates | undefined): Templates {
 }
 
 /**
- * The stored templates for the revision and inputs of the resource, or newly rendered templates if no templates are
- * stored.
+ * The stored templates for the revision, the inputs of the resource and the values of its referenced Secrets, or newly
+ * rendered templates if no templates are stored.
  */
 export function wantedTemplates(
   resource: ObservedResource,
@@ -34,15 +35,20 @@ export function wantedTemplates(
   config: RenderConfig,
 ): Templates & { readonly name: string } {
   const { storedTemplates: all } = observed;
+  const marker = secretMarker(resource, observed);
   const fitting = all.filter(
-    ({ revisionNumber, inputsHash }) =>
-      revisionNumber === resource.spec.revision.number && isTemplateInputsHash(resource, inputsHash),
+    (stored) =>
+      stored.revisionNumber === resource.spec.revision.number &&
+      isTemplateInputsHash(resource, stored.inputsHash) &&
+      hasSecretMarker(stored, marker),
   );
   const inUse = [resource.status?.rollout?.templates, resource.status?.activeRevision?.templates];
   const stored = fitting.find(({ name }) => inUse.includes(name)) ?? newestFirst(fitting)[0];
   if (stored !== undefined) return { ...running(stored), name: stored.name };
   const image = imageToRun(resource, observed);
-  const rendered = markTemplates(renderTemplates(withImage(resource, image), config));
+  const rendered = markTemplates(
+    withSecretMarker(renderTemplates(withImage(resource, image), config), marker),
+  );
   const templates = asRunning(
     rendered,
     all.filter(({ name }) => inUse.includes(name)),

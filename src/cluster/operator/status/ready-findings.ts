@@ -7,6 +7,7 @@ import type { Decision } from '../decide/decide.ts';
 import { refusedResize, sizeToRequest, volumeRefusal } from '../decide/plan-volume.ts';
 import { cacheState, databaseState, volumeState } from '../observe/data-services.ts';
 import type { Observed } from '../observed.ts';
+import { awaitedSecrets } from '../rollout/secret-markers.ts';
 import { awaitedBy, failedBefore } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import { volumeLoss } from './deleted-services.ts';
@@ -144,6 +145,11 @@ const READY_CHECKS: readonly Check[] = [
   function volumeRefused({ observed, failures }) {
     const refusal = volumeRefusal(observed, failures);
     return refusal && no(refusal.reason, `of the database, ${refusedResize(observed)}: ${refusal.message}`);
+  },
+  function secretAwaited({ observed, decision: { target } }) {
+    const missing = target.heldUntil === null ? null : awaitedSecrets(observed);
+    const { number } = observed.resource.spec.revision;
+    return missing !== null && no('Reconciling', `${revisionName(number)} waits: ${missing}`);
   },
   function newerWaits({ decision: { target } }) {
     return target.heldUntil !== null && no('Reconciling', 'a newer revision is about to be rolled out');

@@ -76,7 +76,12 @@ const isExpanding = (conditions: readonly Condition[]) =>
  */
 type Judged = 'all' | 'variables' | 'nothing';
 
-const REVISION_PARTS = ['secrets', 'source_revision_config.env', 'source_revision_config.commands'];
+const REVISION_PARTS = [
+  'secrets',
+  'secret_references',
+  'source_revision_config.env',
+  'source_revision_config.commands',
+];
 
 function judgedPart({ record, secrets }: Stored, patched: Patched): Judged {
   if (touches(patched, 'source_config')) return 'all';
@@ -108,8 +113,16 @@ function ruleIssues(
   if (judged === 'nothing') return [];
   const { sourceConfig, sourceRevisionConfig, secrets } = next;
   if (judged === 'variables') {
-    const [env, storedEnv] = [sourceRevisionConfig.env ?? [], record.sourceRevisionConfig.env ?? []];
-    return variablePolicyViolations({ sourceConfig, secrets, storedSecrets, env, storedEnv }, deps.policy);
+    const before = record.sourceRevisionConfig;
+    const variables = {
+      secrets,
+      storedSecrets,
+      env: sourceRevisionConfig.env ?? [],
+      storedEnv: before.env ?? [],
+      references: sourceRevisionConfig.secretReferences ?? [],
+      storedReferences: before.secretReferences ?? [],
+    };
+    return variablePolicyViolations({ sourceConfig, appName: record.appName, ...variables }, deps.policy);
   }
   const stored = {
     sourceConfig: record.sourceConfig,

@@ -74,7 +74,7 @@ const OPERATION = 'POST /v2/deployments';
 function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): Draft {
   checkRepositoryHost(deps, body.source_config.repo_url);
   const name = appName(body.name, id);
-  const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config);
+  const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config, body.secret_references);
   const asked = withCeilings(deps, toSourceConfig(body.source_config), sourceRevisionConfig);
   const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
   const { secrets, issues: masked } = unmaskSecrets([], body.secrets);
@@ -91,7 +91,10 @@ function decide(deps: ApiDeps, { tenantId, body, actor }: Drafted, id: string): 
       owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
-    ...sharedNameIssues({ sourceRevisionConfig, secrets }, { sentEnv: true, sentSecrets: true }),
+    ...sharedNameIssues(
+      { sourceRevisionConfig, secrets },
+      { sentEnv: true, sentReferences: true, sentSecrets: true },
+    ),
     ...deploymentIssues(deps, { ...configs, secrets, appName: name }),
   ];
   if (issues.length > 0) throw brokenRules(issues);

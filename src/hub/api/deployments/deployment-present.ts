@@ -9,7 +9,7 @@ import { withCommandComponents } from '../../../domain/run-settings/command-comp
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import { shownDomains } from '../domains/domains-status.ts';
-import { presentRevisionConfig } from '../revisions/run-settings-response.ts';
+import { presentRevisionConfig, presentSecretReferences } from '../revisions/run-settings-response.ts';
 import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
@@ -86,6 +86,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     source_config: shownSourceConfig(record.sourceConfig),
     source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
+    ...presentSecretReferences(record.sourceRevisionConfig),
     created_at: record.createdAt.toISOString(),
     updated_at: record.updatedAt.toISOString(),
     status: record.status,

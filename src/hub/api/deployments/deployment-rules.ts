@@ -76,7 +76,7 @@ export function withCeilings(
 /** The rules across the fields of resource_spec, then the policy. Each field is reported once. */
 export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): BodyIssue[] {
   const { sourceRevisionConfig, stored, secrets, appName } = wanted;
-  const { env = [] } = sourceRevisionConfig;
+  const { env = [], secretReferences: references = [] } = sourceRevisionConfig;
   const sourceConfig = withCommandComponents(wanted.sourceConfig, sourceRevisionConfig);
   const hasOwnDatabase = externalServices(namesOf(secrets), sourceRevisionConfig).database;
   const specIssues = specRuleIssues({
@@ -93,10 +93,12 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
           stored: stored.sourceConfig,
           storedSecrets: stored.secrets,
           storedEnv: stored.sourceRevisionConfig.env ?? [],
+          storedReferences: stored.sourceRevisionConfig.secretReferences ?? [],
         }),
     ...(keptVolumeGi === null ? {} : { keptVolumeGi }),
     secrets,
     env,
+    references,
     appName,
     serverUrl: serverUrl(deps, appName),
     ownHost: hostOf(deps.publicUrl),

@@ -13,7 +13,7 @@ import {
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
 import { domainsStatusSchema } from '../domains/domains-status.ts';
-import { shownRunSettings } from '../revisions/run-settings-response.ts';
+import { shownRunSettings, shownSecretReferences } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
 
@@ -96,6 +96,7 @@ export const deploymentSchema = z
     source_config: shownSourceConfigSchema,
     source_revision_config: shownRevisionConfigSchema,
     secrets: z.array(shownSecretSchema).describe('Secrets of the latest revision.'),
+    ...shownSecretReferences,
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe(
       'Time of the last change of the desired state or of the active revision.',
@@ -180,7 +181,7 @@ const fieldChangeSchema = z
     field: z
       .string()
       .describe(
-        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field, except for secrets.NAME, source_revision_config.env.NAME and source_revision_config.commands.COMPONENT.',
+        'Path of the field, such as source_config.resource_spec.cpu. Lists and maps are one field, except for secrets.NAME, secret_references.NAME, source_revision_config.env.NAME and source_revision_config.commands.COMPONENT.',
       ),
     before: z
       .unknown()

@@ -1,6 +1,7 @@
 import { withoutCredentials } from '../../../domain/redaction/credential-text.ts';
 import { masking } from '../../store/core/masking.ts';
 import type { SealedSecrets } from '../../store/core/records.ts';
+import { mayPrintReferences } from '../../store/deployments/revisions.ts';
 import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import type { MaskNow } from './workload-logs.ts';
@@ -12,8 +13,17 @@ type Mask = (text: string) => string;
 /** Maximum number of masks that a process keeps. A mask takes up to 3 MiB. */
 const KEPT_MASKS = 16;
 
+/** Shown instead of lines that may contain values that the hub does not know. */
+const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read]';
+
 /** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;
+
+/** Withholds the lines from when the deployment has secret_references, which it may get while its logs are followed. */
+export const withheldWithReferences =
+  (maskNow: MaskNow, tenantId: string, deploymentId: string): MaskNow =>
+  async (reader) =>
+    (await mayPrintReferences(reader, tenantId, deploymentId)) ? () => WITHHELD : maskNow(reader);
 
 /** The masks of all readers of a process. Readers of the same secrets share a mask. */
 export class LogMasks {

@@ -10,6 +10,7 @@ import {
 import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
+import { mayPrintReferences } from '../../store/deployments/revisions.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -18,7 +19,7 @@ import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { LogMasks, unmasked } from './log-masks.ts';
+import { LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
@@ -127,7 +128,7 @@ async function* followed(
 
 const params = deploymentParams;
 
-/** The inputs of a read, or why logs cannot be read. @throws ApiError 404, 503 */
+/** The inputs of a read, or why logs cannot be read. @throws ApiError 403, 404, 503 */
 async function readerOf(
   deps: ApiDeps,
   masks: LogMasks,
@@ -139,13 +140,21 @@ async function readerOf(
   return deps.database.forTenant(tenantId).read(async (reader) => {
     const found = await findDeployment(reader, tenantId, deploymentId);
     if (found === null) throw notFound('deployment');
+    if (!sees && (await mayPrintReferences(reader, tenantId, deploymentId))) {
+      const detail =
+        'The API key lacks the scope secrets:read. The deployment uses secret_references, whose values Berth does not ' +
+        'know and therefore cannot mask in logs.';
+      throw new ApiError(403, detail);
+    }
     const { alive, leased, returning = false } = found.listener;
     // A listener that was disconnected may serve logs before its first inventory.
     if (!alive && !(leased && returning)) {
       const detail = 'The cluster of the deployment currently cannot be reached, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }
-    const maskNow = sees ? unmasked : masks.of(tenantId, deploymentId);
+    const maskNow = sees
+      ? unmasked
+      : withheldWithReferences(masks.of(tenantId, deploymentId), tenantId, deploymentId);
     return { tenantId, deploymentId, listenerId: found.listenerId, maskNow };
   });
 }
@@ -170,7 +179,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',
         description:
-          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked.",
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked. Logs of a deployment with secret_references need this scope, because Berth does not know their values.",
         params,
         querystring: query,
         response: {

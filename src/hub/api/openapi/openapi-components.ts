@@ -64,6 +64,7 @@ import {
   commandsBodySchema,
   variableSchema,
 } from '../../../domain/run-settings/run-settings-schema.ts';
+import { secretReferenceBodySchema } from '../../../domain/run-settings/secret-reference-schema.ts';
 import { type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
@@ -87,6 +88,7 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   CommandBody: commandBodySchema,
   CommandsBody: commandsBodySchema,
   VariableBody: variableSchema,
+  SecretReferenceBody: secretReferenceBodySchema,
   ResourceSpecBody: resourceSpecSchema,
   EffectiveResourceSpec: effectiveResourceSpecSchema,
   SecurityProfile: securityProfileSchema,

@@ -110,8 +110,10 @@ async function judge(
   const present = readableSecrets(deps.secretBox, before);
   const content = { sourceRevisionConfig, secrets };
   if (!addsOrRemovesPods(sourceConfig, { ...before, secrets: present }, content)) {
-    const stored = { storedSecrets: present ?? [], storedEnv: before.sourceRevisionConfig.env ?? [] };
-    const changed = { sourceConfig, secrets, env: sourceRevisionConfig.env ?? [], ...stored };
+    const { env: storedEnv = [], secretReferences: storedReferences = [] } = before.sourceRevisionConfig;
+    const { env = [], secretReferences: references = [] } = sourceRevisionConfig;
+    const stored = { storedSecrets: present ?? [], storedEnv, storedReferences };
+    const changed = { sourceConfig, appName, secrets, env, references, ...stored };
     const issues = variablePolicyViolations(changed, deps.policy);
     if (issues.length > 0) throw brokenRules(issues);
     return quotaUsage(deps, transaction, tenantId, asked);

@@ -20,7 +20,11 @@ import {
 } from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { presentRevisionConfig } from './run-settings-response.ts';
+import {
+  presentRevisionConfig,
+  presentSecretReferences,
+  shownSecretReferences,
+} from './run-settings-response.ts';
 
 const shownBuildSchema = revisionBuildSchema
   .extend({
@@ -44,13 +48,17 @@ export const revisionSchema = z
     source_revision_config: shownRevisionConfigSchema.describe(
       'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
+    ...shownSecretReferences,
     resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
     updated_at: timeSchema.describe('Time of the last status change.'),
     deployed_at: timeSchema.nullable().describe('Time when every component ran the revision.'),
   })
-  .meta({ id: 'Revision', description: 'A revision: one version of source_revision_config and secrets.' });
+  .meta({
+    id: 'Revision',
+    description: 'A revision: one version of source_revision_config, secrets and secret_references.',
+  });
 type ShownRevision = z.infer<typeof revisionSchema>;
 
 const revisionListSchema = pageSchema('RevisionPage', revisionSchema, 'A page of revisions.');
@@ -82,6 +90,7 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     reason: record.reason,
     message: record.message,
     source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
+    ...presentSecretReferences(record.sourceRevisionConfig),
     resolved_image: record.resolvedImage,
     build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),

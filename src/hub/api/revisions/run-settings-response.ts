@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
-import { runSettingsOf } from '../../../domain/run-settings/run-settings.ts';
+import { type RunSettings, runSettingsOf } from '../../../domain/run-settings/run-settings.ts';
 import { portSchema } from '../../../domain/run-settings/run-settings-schema.ts';
+import { fromSecretReferences } from '../../../domain/run-settings/secret-reference-schema.ts';
 
 /**
  * The run settings in responses. Fields that are not set are absent, not null, so that clients of earlier versions see no
@@ -46,8 +47,34 @@ export const shownRunSettings = {
   env: z.array(variableSchema).optional().describe('Environment variables that are not secret.'),
 };
 
+const secretReferenceSchema = z
+  .object({
+    name: z.string().describe('Name of the environment variable.'),
+    secret_name: z.string().describe('Name of the Secret in the namespace of the deployment.'),
+    secret_key: z.string().describe('Key in the data of the Secret.'),
+  })
+  .meta({
+    id: 'SecretReference',
+    description:
+      'An environment variable whose value is in a Secret of the cluster. The value is not known to this API.',
+    examples: [{ name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' }],
+  });
+
+/** The field beside `secrets` in responses. */
+export const shownSecretReferences = {
+  secret_references: z
+    .array(secretReferenceSchema)
+    .optional()
+    .describe('References to Secrets of the cluster. Absent if the list is empty.'),
+};
+
+/** The references of a deployment or revision. The field is absent if the list is empty. */
+export const presentSecretReferences = ({ secretReferences = [] }: RunSettings) =>
+  secretReferences.length === 0 ? {} : { secret_references: fromSecretReferences(secretReferences) };
+
 /** source_revision_config in a response, with its fields in the order of the contract. */
 export function presentRevisionConfig(config: SourceRevisionConfig) {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = config;
-  return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...runSettingsOf(config) };
+  const { secretReferences: _, ...settings } = runSettingsOf(config);
+  return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...settings };
 }

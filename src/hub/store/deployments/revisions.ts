@@ -94,3 +94,32 @@ export function listRevisions(
     .limit(page.limit)
     .offset(page.offset);
 }
+
+/** Number of newest revisions whose pods may still print something, in addition to the active revision and later ones. */
+const NEWEST = 10;
+
+/**
+ * Whether pods of a deployment may print values of Secrets that the hub does not know, because one of these revisions has
+ * secret_references: the active revision, a later one, or one of the newest revisions.
+ */
+export async function mayPrintReferences(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+): Promise<boolean> {
+  const active = sql`(SELECT a.number FROM revisions a JOIN deployments x ON x.active_revision_id = a.id WHERE x.id = ${deploymentId})`;
+  const newest = sql`(SELECT max(n.number) FROM revisions n WHERE n.deployment_id = ${deploymentId})`;
+  const [found] = await reader.drizzle
+    .select({ id: r.id })
+    .from(r)
+    .where(
+      and(
+        eq(r.tenantId, tenantId),
+        eq(r.deploymentId, deploymentId),
+        sql`${r.sourceRevisionConfig} ? 'secretReferences'`,
+        sql`${r.number} >= least(${active}, ${newest} - ${NEWEST - 1}::int)`,
+      ),
+    )
+    .limit(1);
+  return found !== undefined;
+}

@@ -256,6 +256,35 @@ test('a secret that changes while logs are followed is masked, and so is its pre
   await nobodyReads();
 });
 
+test('logs that are followed are withheld when the deployment gets references to Secrets, except with secrets:read', async () => {
+  const of = await world.deploy();
+  const pod = await podOf(of, 'api');
+  pod.print('app', 'begun');
+  await pod.set({ app: 'runs' });
+  const blind = await world.api.client(
+    world.owner.tenantId,
+    SCOPES.filter((scope) => scope !== 'secrets:read' && scope !== 'admin'),
+  );
+  const streams = [
+    await world.follow(blind, pathOf(of, '?follow=true')),
+    await world.follow(world.owner, pathOf(of, '?follow=true')),
+  ] as const;
+  for (const stream of streams) await heard(stream, 'begun');
+  const secret_references = [{ name: 'KEY', secret_name: 'payments', secret_key: 'k' }];
+  expect((await world.owner.call('PATCH', `/v2/deployments/${of.id}`, { secret_references })).status).toBe(
+    200,
+  );
+  pod.print('app', 'printed-by-the-cluster');
+  await heard(streams[1], 'printed-by-the-cluster');
+  await until('a withheld line', async () =>
+    textsOf(streams[0]).some((text) => String(text).startsWith('[withheld: ')) ? true : undefined,
+  );
+  expect(textsOf(streams[0])).not.toContain('printed-by-the-cluster');
+  expect((await blind.call('GET', pathOf(of))).status).toBe(403);
+  for (const stream of streams) stream.leave();
+  await nobodyReads();
+});
+
 test('a reader that pauses stays registered and misses no line', async () => {
   const of = await world.deploy();
   const pod = await podOf(of, 'api');

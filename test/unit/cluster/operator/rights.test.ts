@@ -4,7 +4,12 @@ import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
 import { describeRight, type Right } from '../../../../src/cluster/kube/client/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../../src/cluster/operator/kinds.ts';
 import { OperatorStartError, preflight } from '../../../../src/cluster/operator/preflight.ts';
-import { buildRights, leaseRights, neededRights } from '../../../../src/cluster/operator/rights.ts';
+import {
+  buildRights,
+  leaseRights,
+  markerKeyRights,
+  neededRights,
+} from '../../../../src/cluster/operator/rights.ts';
 import type { Fields } from '../../../../src/contract/crd/compatibility.ts';
 import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
 import { grantedRights } from '../../../installation/install.ts';
@@ -23,7 +28,7 @@ describe('the rights of the operator', () => {
       const needed = neededRights(ALL_KINDS).map(describeRight);
       expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
       const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
-      expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
+      expect(lease.sort()).toEqual([...leaseRights(), ...markerKeyRights()].map(describeRight).sort());
     },
   );
 

@@ -237,6 +237,16 @@ describe('a failed revision', () => {
     );
   });
 
+  test('names the Secret, the key and the field when a reference cannot be read', () => {
+    const detail = 'the Secret payments has no key api-key';
+    const missing = { kind: 'Secret', object: 'payments', field: 'secret_references[0]', detail } as const;
+    const revision = { ...failed, reason: 'SecretReferenceMissing', failureSource: missing };
+    const explained = explain(facts({ revision, active: null }));
+    expect(explained.summary).toContain(`Secret payments: secret_references[0]: ${detail}`);
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretReferenceMissing' });
+    expect(explained.remedy?.text).toContain('PATCH secret_references');
+  });
+
   test('names the limit of a sidecar that had too little memory', () => {
     const oom = { component: 'api', container: 'log', container_kind: 'sidecar', exit_code: 137 } as const;
     const revision = { ...failed, reason: 'CrashLoop', failureSource: { ...oom, detail: 'OOMKilled' } };

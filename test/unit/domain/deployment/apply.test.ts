@@ -17,17 +17,18 @@ import type { Source } from '../../../../src/domain/deployment/source.ts';
 import { RESOURCE_SPEC_FIELDS } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
-import { sentRunSettings } from '../../../arbitraries/run-settings.ts';
+import { sentRunSettings, sentSecretReferences } from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
 /** The deployment as a creation with this body stores it. */
 function stored(body: ApplyBody): PatchTarget {
-  const { source, source_config, source_revision_config, secrets } = applyAsCreation('shop', body);
+  const creation = applyAsCreation('shop', body);
+  const { source, source_config, source_revision_config, secrets, secret_references } = creation;
   return {
     source,
     sourceConfig: toSourceConfig(source_config),
-    sourceRevisionConfig: toSourceRevisionConfig(source_revision_config),
+    sourceRevisionConfig: toSourceRevisionConfig(source_revision_config, secret_references),
     secrets,
     listenerId: LISTENER,
     namespace: 'apps',
@@ -59,12 +60,14 @@ const bodies: fc.Arbitrary<ApplyBody> = fc
     ),
     settings: sentPodSettings(),
     runSettings: sentRunSettings,
+    references: sentSecretReferences,
   })
-  .map(({ spec, url, command, image, secrets, settings, runSettings }) =>
+  .map(({ spec, url, command, image, secrets, settings, runSettings, references }) =>
     body({
       source_config: { resource_spec: spec, custom_url: url, install_command: command, ...settings },
       source_revision_config: { image_uri: image, ...runSettings } as ApplyBody['source_revision_config'],
       secrets,
+      secret_references: references as ApplyBody['secret_references'],
     }),
   );
 

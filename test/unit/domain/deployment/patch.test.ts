@@ -14,10 +14,15 @@ import {
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { fromSecretReferences } from '../../../../src/domain/run-settings/secret-reference-schema.ts';
 import { domains, sentDomains } from '../../../arbitraries/domains.ts';
 import { podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
-import { sentRunSettings, validRunSettings } from '../../../arbitraries/run-settings.ts';
+import {
+  sentRunSettings,
+  sentSecretReferences,
+  validRunSettings,
+} from '../../../arbitraries/run-settings.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 
@@ -150,6 +155,7 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
         .map(([config, settings]) => ({ ...config, ...settings })),
     ),
     secrets: maybe(secretLists),
+    secret_references: sentSecretReferences,
   },
   partial,
 ) as fc.Arbitrary<PatchBody>;
@@ -181,9 +187,13 @@ describe('applyPatch', () => {
         const spec = before.sourceConfig.resource_spec;
         const shownSpec = (stored: ResourceSpec) =>
           Object.fromEntries(RESOURCE_SPEC_FIELDS.map((field) => [field, stored[field] ?? null]));
+        const { secretReferences, ...config } = before.sourceRevisionConfig;
         const echo = {
           source_config: { ...before.sourceConfig, resource_spec: spec === null ? null : shownSpec(spec) },
-          source_revision_config: before.sourceRevisionConfig,
+          source_revision_config: config,
+          ...(secretReferences === undefined
+            ? {}
+            : { secret_references: fromSecretReferences(secretReferences) }),
           secrets: masked ? maskSecrets(before.secrets) : [...before.secrets],
         };
         expect(applyPatch(before, echo as PatchBody)).toMatchObject({

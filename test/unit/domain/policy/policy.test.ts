@@ -324,7 +324,10 @@ const ROWS: readonly Row[] = [
   ).map(([what, given, path]) =>
     row(`another deployment's object as ${what}`, given, path, ['refused', 'refused']),
   ),
-  row('its own credentials', volume({ secret: { secretName: `${OWN}-db` } }), '', ['allowed', 'allowed']),
+  row('its own credentials', volume({ secret: { secretName: `${OWN}-db` } }), 'volumes.0.secret.secretName', [
+    'refused',
+    'refused',
+  ]),
   row("the tenant's own objects", sidecar({ envFrom: [{ secretRef: { name: 'app-db' } }] }), '', [
     'allowed',
     'allowed',

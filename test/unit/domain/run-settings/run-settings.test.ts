@@ -171,24 +171,28 @@ describe('the names of secrets and env', () => {
   test.each([
     [
       'env when env was sent',
-      { sentEnv: true, sentSecrets: false },
+      { sentEnv: true, sentReferences: false, sentSecrets: false },
       ['source_revision_config', 'env', 1, 'name'],
     ],
     [
       'env when both were sent',
-      { sentEnv: true, sentSecrets: true },
+      { sentEnv: true, sentReferences: false, sentSecrets: true },
       ['source_revision_config', 'env', 1, 'name'],
     ],
-    ['secrets when only secrets were sent', { sentEnv: false, sentSecrets: true }, ['secrets', 1, 'name']],
+    [
+      'secrets when only secrets were sent',
+      { sentEnv: false, sentReferences: false, sentSecrets: true },
+      ['secrets', 1, 'name'],
+    ],
   ])('are reported in %s', (_what, sent, loc) => {
     expect(sharedNameIssues(both, sent)).toMatchObject([{ loc, type: 'name_shared' }]);
     expect(JSON.stringify(sharedNameIssues(both, sent))).not.toContain('"2"');
   });
 
   test('are not reported when the request has neither list, or no name is shared', () => {
-    expect(sharedNameIssues(both, { sentEnv: false, sentSecrets: false })).toEqual([]);
+    expect(sharedNameIssues(both, { sentEnv: false, sentReferences: false, sentSecrets: false })).toEqual([]);
     const apart = { ...both, secrets: [{ name: 'X', value: 's' }] };
-    expect(sharedNameIssues(apart, { sentEnv: true, sentSecrets: true })).toEqual([]);
+    expect(sharedNameIssues(apart, { sentEnv: true, sentReferences: false, sentSecrets: true })).toEqual([]);
   });
 });
 

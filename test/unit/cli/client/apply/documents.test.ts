@@ -93,7 +93,7 @@ describe('an invalid document', () => {
     ],
     [
       `${SHOP}replicas: 2\n`,
-      'a.yaml: document 1 (shop): replicas: is not a known field: the fields are name, source, source_config, source_revision_config, secrets, tags',
+      'a.yaml: document 1 (shop): replicas: is not a known field: the fields are name, source, source_config, source_revision_config, secrets, secret_references, tags',
     ],
     [`${SHOP}secrets: {A: b}\n`, 'a.yaml: document 1 (shop): secrets: must be a list'],
     [

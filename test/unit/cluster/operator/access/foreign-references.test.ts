@@ -258,6 +258,7 @@ test('an allowed reference is checked again after a while, until a stored templa
       }) as unknown as typeof client.find,
     },
     remembered,
+    rules: { labelledOnly: false },
     signal: new AbortController().signal,
     ticks,
   });

@@ -165,6 +165,19 @@ describe('a message about an unnamed volume', () => {
     expect(contractField(claims('data', 'more'), { text })).toBe(`${field(1)}, ${field(2)}`);
     expect(contractField(claims(), { text })).toBeUndefined();
   });
+  test('is the reference of the app container to a Secret or key that does not exist', () => {
+    const secretReferences = [
+      { name: 'A', secretName: 'mail', secretKey: 'a' },
+      { name: 'B', secretName: 'payments', secretKey: 'b' },
+    ];
+    const own = managedDeploymentSpecSchema.parse({
+      revision: { image: 'web:1' },
+      podTemplate: { secretReferences },
+    });
+    const of = { spec: own, metadata: { namespace: 'shop' } };
+    for (const text of ['secret "payments" not found', "couldn't find key b in Secret shop/payments"])
+      expect(contractField(of, { text, container: 'app' })).toBe('secret_references[1]');
+  });
   test('names no claim if it is not about a volume', () =>
     expect(
       contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
 import { transformPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
-import type { ObservedPod } from '../../../../../src/cluster/operator/observed.ts';
-import { podTrouble } from '../../../../../src/cluster/operator/pods/pod-trouble.ts';
+import type { Observed, ObservedPod } from '../../../../../src/cluster/operator/observed.ts';
+import { podTrouble, troublesOf } from '../../../../../src/cluster/operator/pods/pod-trouble.ts';
+import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
 
 function pod(status: object): ObservedPod {
   return transformPod({
@@ -128,5 +129,37 @@ describe('the termination message of a container', () => {
     ['Authorization: Bearer s3cret', 'Authorization: Bearer ***'],
   ])('is shown without credentials: %s', (message, detail) => {
     expect(said(message)).toBe(detail);
+  });
+});
+
+describe('the answer of a health check of a pod with references to Secrets', () => {
+  const troubles = (message: string, annotations: Record<string, string>) => {
+    const observed = transformPod({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web-1', uid: 'u', annotations },
+      status: {
+        phase: 'Running',
+        conditions: [unready],
+        containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }],
+      },
+    } as UntypedObject);
+    const warnings = new Map([['u', { reason: 'Unhealthy', message }]]);
+    return JSON.stringify(troublesOf({ warnings } as unknown as Observed, observed));
+  };
+  const uses = { [ANNOTATIONS.secretReferences]: '0'.repeat(32) };
+
+  test.each([
+    'Readiness probe failed: HTTP probe failed with statuscode: 500',
+    'Readiness probe failed: dial tcp 10.0.0.1:80: connect: connection refused',
+  ])('is shown when the kubelet wrote it: %s', (message) =>
+    expect(troubles(message, uses)).toContain(message),
+  );
+
+  test('is not shown when a command in the container printed it', () => {
+    const message = 'Readiness probe failed: cannot log in with printed-value';
+    expect(troubles(message, {})).toContain('printed-value');
+    expect(troubles(message, uses)).not.toContain('printed-value');
+    expect(troubles(message, uses)).toContain('Readiness probe failed');
   });
 });
