@@ -2,6 +2,7 @@ import type { Deployment } from '../api.gen.ts';
 import { type Context, show } from '../context.ts';
 import { referenceWord } from '../references/words.ts';
 import { age, cell, fields, table } from '../table.ts';
+import { type Line, podSettingLines, runLines } from './setting-lines.ts';
 
 /** Deployments as text. */
 
@@ -40,21 +41,6 @@ function row(deployment: Deployment, now: Date): string[] {
 
 const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
 
-type Line = readonly [title: string, text: string];
-
-/** The run settings that are set. */
-function runLines({ port, commands = {}, env = [] }: Deployment['source_revision_config']): Line[] {
-  const words = Object.entries(commands).map(
-    ([component, { command = [], args = [] }]) => `${component}: ${[...command, ...args].join(' ')}`,
-  );
-  const variables = env.map(({ name, value }) => `${name}=${value}`);
-  return [
-    ...(port === undefined ? [] : [['Port', String(port)] as const]),
-    ...(words.length === 0 ? [] : [['Commands', cell(words.join('; '))] as const]),
-    ...(variables.length === 0 ? [] : [['Env', cell(variables.join(', '))] as const]),
-  ];
-}
-
 /** The references to Secrets of the cluster, if there are any. */
 const referenceLines = ({ secret_references: references = [] }: Deployment): Line[] =>
   references.length === 0 ? [] : [['Secret references', cell(references.map(referenceWord).join(', '))]];
@@ -84,6 +70,7 @@ function details(deployment: Deployment): string {
     ['Repository', cell(deployment.source_config.repo_url)],
     ['Ref', cell(config.repo_ref)],
     ...runLines(config),
+    ...podSettingLines(deployment.source_config),
     ['Url', cell(deployment.url)],
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],

@@ -6,7 +6,7 @@ import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
 import { type WaitOptions, waitSeconds } from '../wait.ts';
 import { changeList } from './change-list.ts';
-import { type Variable, variablesToSet, withoutVariables, withVariables } from './words.ts';
+import { deadReferences, type Variable, variablesToSet, withoutVariables, withVariables } from './words.ts';
 
 /** `berth env …`. */
 
@@ -24,6 +24,14 @@ export async function list(context: Context, name: string): Promise<undefined> {
   await showVariables(context, envOf(await lookUpDeployment(context.client, name, true)));
 }
 
+function noteDeadReferences(context: Context, variables: readonly Variable[]): void {
+  for (const { name, later } of deadReferences(variables))
+    context.note(
+      `${cell(name)} contains $(${cell(later)}), which is not replaced, because ${cell(later)} is not earlier in the list: ` +
+        `unset ${cell(name)}, then set it again`,
+    );
+}
+
 const change = (
   context: Context,
   name: string,
@@ -37,7 +45,10 @@ const change = (
       },
     }),
     unchanged: 'nothing changed: the variables already have these values',
-    show: (made) => showVariables(context, envOf(made)),
+    show: (made) => {
+      noteDeadReferences(context, envOf(made));
+      return showVariables(context, envOf(made));
+    },
   });
 
 /** Adds variables or replaces their values. */

@@ -6,12 +6,13 @@ import { isZeroQuantity, ZERO_LIMIT, zeroLimits } from '../../../domain/kubernet
 import { podSettingsSchema } from '../../../domain/pod-settings/pod-settings.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import { type Reference, references } from '../../../domain/policy/policy-references.ts';
-import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { podPolicyViolations, variableCapViolations } from '../../../domain/policy/policy-rules.ts';
 import { type SecretUse, secretRefusal } from '../../../domain/policy/referenceable-secrets.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { runSettingsIssues } from '../../../domain/run-settings/run-settings-schema.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -29,10 +30,7 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/**
- * Names of the custom resource's fields in a resource_spec. The other fields are pod settings, and the run settings of the
- * revision, which the schema alone checks.
- */
+/** Names of the custom resource's fields in a resource_spec. The other fields are pod settings and run settings. */
 const FIELDS: Readonly<
   Record<Exclude<keyof PodTemplate, 'securityProfile' | keyof RunSettings>, keyof ResourceSpec>
 > = {
@@ -70,7 +68,8 @@ export function forbiddenParts(resource: ObservedResource, policy: Policy): read
     ...images(resource),
     ...ownLimits(resource),
     ...environment(resource),
-    ...variables(resource, policy),
+    ...runSettings(resource, policy),
+    ...secretReferences(resource, policy),
     ...pods(resource, policy),
   ];
 }
@@ -123,8 +122,8 @@ function environment({ spec, metadata }: ObservedResource): Forbidden[] {
     : [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
 }
 
-/** The rules about several variables of the revision, which the schema does not contain. */
-function variables({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
+/** The rules about several references to Secrets, which the schema does not contain. */
+function secretReferences({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
   const { secretReferences = [], env = [] } = podTemplate;
   const most = policy.secret_references.max_secrets;
   const isMore = new Set(secretReferences.map(({ secretName }) => secretName)).size > most;
@@ -142,6 +141,22 @@ function variables({ spec: { podTemplate } }: ObservedResource, policy: Policy):
   if (!isMore) return shared;
   const message = `must not name more than ${most} different Secrets`;
   return [{ ...notOfPodTemplate('spec.podTemplate.secretReferences', message), byPolicy: true }, ...shared];
+}
+
+/**
+ * Variables and commands that the API would reject. Stored templates contain the variables of each component, so larger
+ * ones would not fit into etcd.
+ */
+function runSettings({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
+  const wrong = runSettingsIssues(podTemplate as RunSettings).map(({ path, message }) =>
+    notOfPodTemplate(`spec.podTemplate${steps(path)}`, message),
+  );
+  const overCaps = variableCapViolations(podTemplate.env ?? [], policy).map(({ msg }) => ({
+    ...notOfPodTemplate('spec.podTemplate.env', msg),
+    ofVariables: true,
+    byPolicy: true,
+  }));
+  return [...wrong, ...overCaps];
 }
 
 function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
@@ -242,13 +257,13 @@ function asResourceSpec(podTemplate: PodTemplate, name: string): object {
 
 const RESOURCE_FIELDS = new Map(Object.entries(FIELDS).map(([field, inSpec]) => [inSpec, field]));
 
-/** `['sidecars', 0, 'image']` → `spec.podTemplate.sidecars[0].image`. */
+/** `['sidecars', 0, 'image']` → `.sidecars[0].image`. */
+const steps = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+
+/** The place of a violation whose path is that below resource_spec. */
 function at([first, ...path]: readonly PropertyKey[], message: string): Forbidden {
   const field = RESOURCE_FIELDS.get(first as keyof ResourceSpec);
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
-  return {
-    resourcePath: ['spec.podTemplate', ...(field === undefined ? [] : [field])].join('.') + steps.join(''),
-    message,
-    ofPodTemplate: true,
-  };
+  const place = steps([...(field === undefined ? [] : [field]), ...path]);
+  return { resourcePath: `spec.podTemplate${place}`, message, ofPodTemplate: true };
 }

@@ -4,8 +4,16 @@ import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { maskCredentials } from '../access/masking.ts';
-import { WITHHELD_OUTPUT } from '../observe/cached-fields.ts';
-import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
+import {
+  type Observed,
+  type ObservedContainer,
+  type ObservedPod,
+  type PodCondition,
+  UNHEALTHY,
+  type WarningEvent,
+} from '../observed.ts';
+import { withLastCheck } from './failed-check.ts';
+import { warningOf } from './pod-warning.ts';
 
 /** Why a pod is not ready. */
 export interface PodTrouble {
@@ -24,6 +32,8 @@ export interface PodTrouble {
   readonly since?: number;
   /** When the pod was scheduled, in ms since the epoch. */
   readonly scheduledAt?: number;
+  /** When the run of the container that ended had started, in ms since the epoch. */
+  readonly ranSince?: number;
 }
 
 /** Reasons of an ordinary start. */
@@ -97,54 +107,30 @@ export function isOrdinary(reason: string): boolean {
 }
 
 /** `podTroubles`, with the warning Event of a pod that reports only ordinary reasons. */
-export function troublesOf(
-  { warnings }: Observed,
-  pod: ObservedPod,
-  template?: V1PodTemplateSpec,
-): PodTrouble[] {
-  const troubles = podTroubles(pod, template);
-  const event = warnings?.get(pod.metadata.uid ?? '');
+export function troublesOf(observed: Observed, pod: ObservedPod, template?: V1PodTemplateSpec): PodTrouble[] {
+  const event = warningOf(observed, pod);
+  const troubles = podTroubles(pod, template).map((trouble) => withLastCheck(trouble, pod, event));
   const [first] = troubles;
-  if (event?.reason === 'Unhealthy' && troubles.some(mayBeEndedByCheck))
-    return troubles.map((trouble) =>
-      mayBeEndedByCheck(trouble) ? withCheck(trouble, answerOf(event.message, pod)) : trouble,
-    );
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
-  // A warning about the start is outdated once the pod runs. A warning of a probe is not related to the start.
-  const isRunning = first.reason === 'ContainersNotReady';
-  if (isRunning !== (event.reason === 'Unhealthy')) return troubles;
+  const said = ofStart(event, first);
+  if (said === undefined) return troubles;
   const { container, restarts } = first;
-  const trouble = { ...wholePod(pod, event.reason, answerOf(event.message, pod)), restarts };
+  const trouble = { ...wholePod(pod, said.reason, said.message), restarts };
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
-/** Exit codes of a program that the kubelet has ended: by itself after SIGTERM, by SIGTERM, by SIGKILL. */
-const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
-
-/** Whether a failed health check may have ended the app container. */
-export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
-  const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
-  return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
-}
-
-/** Answers of a health check that the kubelet writes. All others are output of a command in the container. */
-const OF_KUBELET = /^\S+ probe (failed|errored)[^:]*: (HTTP probe|dial tcp|Get ")/;
-const OF_COMMAND = /^(\S+ probe (?:failed|errored)[^:]*):/;
-
-/** The message of an Event about a pod, without output of the container if the output must not be shown. */
-function answerOf(message: string, { withheld = false }: ObservedPod): string {
-  const [, what] = OF_COMMAND.exec(message) ?? [];
-  return !withheld || what === undefined || OF_KUBELET.test(message)
-    ? message
-    : `${what}; ${WITHHELD_OUTPUT}`;
-}
-
-/** Adds the last answer of the health check, which the status of the pod does not contain. */
-function withCheck(trouble: PodTrouble, answer: string): PodTrouble {
-  const said = `last health check: ${maskCredentials(answer)}`;
-  const detail = trouble.detail === undefined ? said : `${trouble.detail}; ${said}`;
-  return { ...trouble, message: `${trouble.message}; ${said}`, detail };
+/**
+ * The Event that explains a pod that is not ready. A warning about the start is outdated once the pod runs, and the failure
+ * of a probe is not related to the start.
+ */
+function ofStart(
+  { reason, message, checks = [] }: WarningEvent,
+  { reason: state }: PodTrouble,
+): Pick<WarningEvent, 'reason' | 'message'> | undefined {
+  if (state !== 'ContainersNotReady') return reason === UNHEALTHY ? undefined : { reason, message };
+  const [last] = checks;
+  return last === undefined ? undefined : { reason: UNHEALTHY, message: last.message };
 }
 
 /** The first trouble with a specific reason, otherwise the first trouble. */
@@ -308,11 +294,13 @@ export function containerTrouble(
   // The output at termination is more specific than the back-off message.
   const detail = ended === undefined ? state?.waiting?.message : ended.message;
   const text = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
+  const ranSince = Date.parse(ended?.startedAt ?? '');
   return {
     ...troubleWith(pod, reason, `, container ${name}${suffix}`, text),
     container: { name, kind },
     restarts: restartCount,
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
+    ...(Number.isNaN(ranSince) ? {} : { ranSince }),
     ...(detail ? { detail: maskCredentials(detail) } : {}),
   };
 }

@@ -4,6 +4,7 @@ import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';
+import { withLastCheck } from '../pods/failed-check.ts';
 import {
   isOfTemplate,
   isReadyPod,
@@ -12,6 +13,7 @@ import {
   podsOfTemplate,
   troublesOf,
 } from '../pods/pod-trouble.ts';
+import { warningOf } from '../pods/pod-warning.ts';
 import { endedLately, endedSince, recentFailures } from '../pods/recent-failures.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { shortened } from '../status/conditions.ts';
@@ -82,7 +84,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
       return [
         ...stopped.map((trouble) => ({ ...ofPod(component, trouble), isOfReadyPod })),
         ...restarted.map(({ trouble, recoversAt }) => ({
-          ...ofPod(component, trouble),
+          ...ofPod(component, withLastCheck(trouble, pod, warningOf(observed, pod))),
           isOfReadyPod,
           recoversAt,
         })),
@@ -139,8 +141,8 @@ export function failureSourceOf(
 
 /** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
-  const { text, message, failureSource } = symptom;
-  const field = contractField(resource, { text, container: failureSource.container });
+  const { text, message, component, failureSource } = symptom;
+  const field = contractField(resource, { text, component, container: failureSource.container });
   return field === undefined
     ? symptom
     : { ...symptom, message: namingField(message, field), failureSource: { ...failureSource, field } };
