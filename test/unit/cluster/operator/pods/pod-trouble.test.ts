@@ -144,7 +144,7 @@ describe('the answer of a health check of a pod with references to Secrets', () 
         containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }],
       },
     } as UntypedObject);
-    const warnings = new Map([['u', { reason: 'Unhealthy', message }]]);
+    const warnings = new Map([['u', { reason: 'Unhealthy', message, checks: [{ message, at: 0 }] }]]);
     return JSON.stringify(troublesOf({ warnings } as unknown as Observed, observed));
   };
   const uses = { [ANNOTATIONS.secretReferences]: '0'.repeat(32) };
@@ -156,8 +156,10 @@ describe('the answer of a health check of a pod with references to Secrets', () 
     expect(troubles(message, uses)).toContain(message),
   );
 
-  test('is not shown when a command in the container printed it', () => {
-    const message = 'Readiness probe failed: cannot log in with printed-value';
+  test.each([
+    'Readiness probe failed: cannot log in with printed-value',
+    '(combined from similar events): Readiness probe failed: cannot log in with printed-value',
+  ])('is not shown when a command in the container printed it: %s', (message) => {
     expect(troubles(message, {})).toContain('printed-value');
     expect(troubles(message, uses)).not.toContain('printed-value');
     expect(troubles(message, uses)).toContain('Readiness probe failed');
