@@ -53,7 +53,11 @@ export async function followOptionalKinds(
     const dueAt = clock.now() + intervalMs;
     do {
       await sleep(clock, Math.min(FAILING_MS, Math.max(0, dueAt - clock.now())), signal);
-    } while (!signal.aborted && clock.now() < dueAt && !OPTIONAL_KINDS.some((kind) => caches.isFailing(kind)));
+    } while (
+      !signal.aborted &&
+      clock.now() < dueAt &&
+      !OPTIONAL_KINDS.some((kind) => caches.isFailing(kind))
+    );
   }
 
   async function follow(kind: ChildKindName, isPresent: boolean): Promise<void> {

@@ -1,4 +1,5 @@
 import { sameJson } from '../core/same-json.ts';
+import { DATA_SERVICE_SETTINGS } from '../pod-settings/data-services.ts';
 import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
 import type { Variable } from '../run-settings/run-settings.ts';
@@ -32,11 +33,14 @@ function differing(before: object, after: object, prefix: string): FieldChange[]
     .filter((change) => !sameJson(change.before, change.after));
 }
 
+/** Settings whose members are compared one by one. */
+const OBJECT_SETTINGS = [...COMPONENT_SETTINGS, ...DATA_SERVICE_SETTINGS] as const;
+
 const NESTED: ReadonlySet<string> = new Set([
   'resource_spec',
   'listener_config',
   'default_ceilings',
-  ...COMPONENT_SETTINGS,
+  ...OBJECT_SETTINGS,
 ]);
 
 /** The fields of source_config that clients can set, apart from nested objects. */
@@ -50,7 +54,7 @@ function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig)
   return [
     ...differing(flatConfig(before), flatConfig(after), 'source_config.'),
     ...differing(before.listener_config ?? {}, after.listener_config ?? {}, 'source_config.listener_config.'),
-    ...COMPONENT_SETTINGS.flatMap((field) =>
+    ...OBJECT_SETTINGS.flatMap((field) =>
       differing(before[field] ?? {}, after[field] ?? {}, `source_config.${field}.`),
     ),
     // An empty resource_spec differs from an absent one.

@@ -9,6 +9,7 @@ import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
+import { volumeRemovalIssues } from './policy-data-services.ts';
 import { healthCheckIssues } from './policy-health-checks.ts';
 import { placementIssues } from './policy-placement.ts';
 import { generatedObjectIssues } from './policy-references.ts';
@@ -183,6 +184,7 @@ const ENVIRONMENT = 'policy_environment';
 export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_volume_removal', check: volumeRemovalIssues },
   { name: 'policy_cap', check: capIssues },
   { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...envCaps(view), ...environments(view)] },
 ];

@@ -18,16 +18,17 @@ function recordDiff(found: WalkRecord, expected: WalkRecord): string[] {
   return differences(JSON.parse(recordText(found)), JSON.parse(recordText(expected)), 'record');
 }
 
-/** Whether the user has an own database. */
-export function hasOwnDatabase({ secrets, settings: { env = [] } }: WalkRecord): boolean {
-  return [...secrets, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+/** Whether Berth runs no database: the user has an own one, or has switched it off. */
+export function hasNoDatabase({ secrets, settings: { env = [] }, podSettings }: WalkRecord): boolean {
+  const isExternal = [...secrets, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+  return isExternal || podSettings?.database?.enabled === false;
 }
 
-/** With a database of the user's own, any number of connections is allowed. */
+/** Without a database of Berth, any number of connections is allowed. */
 function isAllowedNow(call: WalkCall, record: WalkRecord): boolean {
   const setsConnections =
     call.kind === 'patch' && call.body.source_config?.resource_spec?.['db_max_connections'] != null;
-  return setsConnections && hasOwnDatabase(record);
+  return setsConnections && hasNoDatabase(record);
 }
 
 /** Checks the effects of an accepted call. */

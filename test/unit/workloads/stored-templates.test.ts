@@ -28,8 +28,23 @@ describe('stored templates', () => {
       image: { given: resource.spec.revision.image, used: resource.spec.revision.image },
       settings: {},
       componentSettings: {},
+      lacking: [],
     });
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
+  });
+
+  test('record the data services that the pods lack, and nothing if there are none', () => {
+    const { database, cache } = resource.spec;
+    const off = {
+      database: { ...database, enabled: false },
+      cache: { ...cache, enabled: false, external: true },
+    };
+    const stored = storedTemplates({ ...resource, spec: { ...resource.spec, ...off } }, templates, 1);
+    expect(parseStoredTemplates(JSON.parse(JSON.stringify(stored)))?.lacking).toEqual(['database']);
+    const { data } = stored as unknown as { data: object };
+    const edited = { ...stored, data: { ...data, lacking: 'database' } };
+    expect(parseStoredTemplates(edited)?.lacking).toEqual([]);
+    expect(storedTemplates(resource, templates, 1)['data']).not.toHaveProperty('lacking');
   });
 
   test('record the run settings only when the revision has any, so that other objects stay as they are', () => {

@@ -41,11 +41,18 @@ export async function candidates(
 }
 
 /** A deployment and its data, as one line. */
-export function pruneLine({ name, secrets, effective_resource_spec: spec }: Deployment): string {
+export function pruneLine({
+  name,
+  secrets,
+  source_config,
+  effective_resource_spec: spec,
+}: Deployment): string {
   const isExternal = secrets.some((secret) => secret.name === EXTERNAL_DATABASE);
   const database = isExternal
     ? 'its external database stays'
-    : `with its database of ${spec.db_storage_gi} GiB`;
+    : source_config.database?.enabled === false
+      ? 'with the volume of its former database, if it was kept'
+      : `with its database of ${spec.db_storage_gi} GiB`;
   return `${cell(name)}, ${database}`;
 }
 

@@ -24,6 +24,12 @@ const usageSchema = z
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
+        kept_storage_gi: z
+          .int()
+          .optional()
+          .describe(
+            'The part of storage_gi that volumes of databases use that are switched off with database.enabled. Absent: none.',
+          ),
         gpus: z
           .int()
           .optional()
@@ -59,7 +65,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, gpus } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus } = used;
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
         const showsGpus = gpus !== undefined || quotas.gpus != null;
         return {
@@ -70,6 +76,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
             cpu: cpuM / 1000,
             memory_mb: memoryMb,
             storage_gi: storageGi,
+            ...(keptGi === undefined ? {} : { kept_storage_gi: keptGi }),
             ...(showsGpus ? { gpus: gpus ?? 0 } : {}),
           },
         };

@@ -124,7 +124,7 @@ const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryM
 
 /** @param counted a row of the sums, of which only the usage is read */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
-  const { deployments, beingDeleted } = counted;
+  const { deployments, beingDeleted, keptGi = 0 } = counted;
   const all: readonly QuotaUsage[] = [counted, ...more];
   const total = (amount: (usage: QuotaUsage) => number) => all.reduce((sum, each) => sum + amount(each), 0);
   const gpus = total((each) => each.gpus ?? 0);
@@ -135,6 +135,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
     memoryMb: total(({ memoryMb }) => memoryMb),
     storageGi: total(({ storageGi }) => storageGi),
     ...(gpus === 0 ? {} : { gpus }),
+    ...(keptGi === 0 ? {} : { keptGi }),
   };
 }
 

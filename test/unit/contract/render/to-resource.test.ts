@@ -12,7 +12,7 @@ import {
   hasOwnEndpoint,
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
-import { podSettings } from '../../../arbitraries/pod-settings.ts';
+import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
@@ -25,7 +25,7 @@ test('converts every valid record to a valid custom resource that relies on no d
     fc.property(
       validResourceSpec(),
       type,
-      podSettings(),
+      inPlaceSettings(),
       validRunSettings,
       (spec, deployment_type, settings, runSettings) => {
         const minimal = minimalRequest();

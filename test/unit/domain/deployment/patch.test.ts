@@ -14,7 +14,7 @@ import {
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
-import { podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
+import { inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { sentRunSettings, validRunSettings } from '../../../arbitraries/run-settings.ts';
 
@@ -87,7 +87,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     ref: maybe(fc.constantFrom('main', 'next')),
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
-    settings: podSettings(),
+    settings: inPlaceSettings(),
     runSettings: validRunSettings,
   })
   .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, runSettings }) =>
