@@ -28,7 +28,7 @@ export const servicesLacking = (spec: Spec): DataServiceName[] =>
 export const lackInput = (spec: Spec, service: DataServiceName): { enabled?: false } =>
   lacksService(spec, service) ? { enabled: false } : {};
 
-/** Who provides a service to pods: Berth, the tenant, or nobody. */
+/** Who provides a service to pods: Berth, the tenant, or neither. */
 export type Provider = 'berth' | 'tenant' | 'none';
 
 const FIELDS: Readonly<Record<Provider, { readonly external: boolean; readonly enabled?: false }>> = {

@@ -5,7 +5,7 @@ import type { SourceConfig } from './deployment.ts';
 /** States what a change does to data services that it switches on or off, as sentences for the user. */
 
 export interface DatabaseVolume {
-  /** Size in GiB of the volume of the database before the change. 0: there is none. */
+  /** Size in GiB of the volume of the database before the change. 0: no volume exists. */
   readonly sizeGi: number;
 }
 

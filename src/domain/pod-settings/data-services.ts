@@ -76,7 +76,7 @@ export const isDataServiceSetting = (field: string): field is DataServiceSetting
 
 const MEMBERS = ['enabled', 'remove_volume'] as const;
 
-/** Only the members with a value, in the order of the contract. undefined: there are none. */
+/** Only the members with a value, in the order of the contract. undefined: no member has a value. */
 export function setMembers(settings: unknown): DatabaseSettings | undefined {
   if (!isObject(settings)) return undefined;
   const given = MEMBERS.filter((name) => settings[name] != null).map((name) => [name, settings[name]]);

@@ -23,7 +23,7 @@ function isUnused({ resource, children, pods }: Observed): boolean {
 }
 
 /**
- * The kept volume. undefined: there is none.
+ * The kept volume. undefined: no volume is kept.
  * @param isWanted whether the database is to run, because the spec or running pods need it
  */
 export function keptVolume(observed: Observed, isWanted: boolean): KeptVolume | undefined {
@@ -33,7 +33,7 @@ export function keptVolume(observed: Observed, isWanted: boolean): KeptVolume | 
   return { name, uid, size: sizeOf(claim), unused: isUnused(observed) };
 }
 
-/** The volume in the message of a condition. Empty: there is none. */
+/** The volume in the message of a condition. Empty: no volume is kept. */
 export function keptVolumeText(observed: Observed): string {
   const claim = claimOf(observed);
   if (claim === undefined) return '';
