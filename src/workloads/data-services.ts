@@ -24,10 +24,6 @@ export const lacksService = (spec: Spec, service: DataServiceName): boolean =>
 export const servicesLacking = (spec: Spec): DataServiceName[] =>
   DATA_SERVICE_NAMES.filter((service) => lacksService(spec, service));
 
-/** `{enabled: false}` for a service that pods lack. Otherwise nothing, so that hashes are those of earlier versions. */
-export const lackInput = (spec: Spec, service: DataServiceName): { enabled?: false } =>
-  lacksService(spec, service) ? { enabled: false } : {};
-
 /** Who provides a service to pods: Berth, the tenant, or neither. */
 export type Provider = 'berth' | 'tenant' | 'none';
 

@@ -133,6 +133,7 @@ describe('templateInputsHash', () => {
       ({ database }) => ({ database: { ...database, storage: '99Gi', maxConnections: 999 } }),
     ],
     ["the cache's size", ({ cache }) => ({ cache: { ...cache, maxMemoryMb: 999 } })],
+    ['services that are enabled by name', ({ database }) => ({ database: { ...database, enabled: true } })],
   ])('does not depend on %s, so that a change restarts nothing', (_, change) => {
     expect(hashOf(change)).toBe(templateInputsHash(resource));
   });
@@ -147,6 +148,8 @@ describe('templateInputsHash', () => {
     ['a component', ({ components: { queue: _queue, ...rest } }) => ({ components: rest })],
     ['the pool size', ({ database }) => ({ database: { ...database, poolSize: 1 } })],
     ['an external database', ({ database }) => ({ database: { ...database, external: true } })],
+    ['a database that is switched off', ({ database }) => ({ database: { ...database, enabled: false } })],
+    ['a cache that is switched off', ({ cache }) => ({ cache: { ...cache, enabled: false } })],
     ['labels', ({ podTemplate }) => ({ podTemplate: { ...podTemplate, labels: { other: 'x' } } })],
     ['tracing', () => ({ tracing: { project: 'other' } })],
   ])('depends on %s', (_, change) => {

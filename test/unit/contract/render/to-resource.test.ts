@@ -209,6 +209,29 @@ describe('the revision', () => {
   });
 });
 
+describe('data services that are switched off', () => {
+  const of = (settings: object) => {
+    const request = minimalRequest();
+    const source_config = { ...request.source_config, ...settings };
+    const { database, cache } = resourceOf({ ...request, source_config }, SELF_HOSTED).spec;
+    return { database, cache };
+  };
+
+  test('are marked only if they are off, so that other custom resources stay as they are', () => {
+    expect(of({ database: { enabled: true }, cache: { enabled: true } })).toEqual(of({}));
+    const { database, cache } = of({ database: { enabled: false }, cache: { enabled: false } });
+    expect(database).toMatchObject({ external: false, enabled: false });
+    expect(database).not.toHaveProperty('removeVolume');
+    expect(cache).toMatchObject({ external: false, enabled: false });
+  });
+
+  test('have the confirmation to remove the volume', () => {
+    const database = { enabled: false, remove_volume: true };
+    expect(of({ database }).database).toMatchObject({ enabled: false, removeVolume: true });
+    expect(of({ database: { enabled: false, remove_volume: false } }).database).not.toHaveProperty('removeVolume');
+  });
+});
+
 describe('the pull Secret for the registry of the platform', () => {
   const repository = 'registry.example.com/t1/demo-12345678';
   const pullSecretsOf = (image_uri: string, spec: object = {}, more: object = { repository }) => {
