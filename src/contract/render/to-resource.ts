@@ -14,6 +14,7 @@ import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../domain/resource-spec/resource-spec.ts';
 import { commandComponents, withCommandComponents } from '../../domain/run-settings/command-components.ts';
+import { resolvedSettings } from '../../domain/run-settings/procfile.ts';
 import { externalServices } from '../../domain/run-settings/revision-content.ts';
 import { runSettingsOf } from '../../domain/run-settings/run-settings.ts';
 import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
@@ -232,7 +233,7 @@ function podTemplateSpec(
     ...given('initContainers', effective.init_containers),
     ...given('sidecars', effective.sidecars),
     ...(securityProfile == null ? {} : { securityProfile }),
-    ...runSettingsOf(input.revision?.sourceRevisionConfig ?? {}),
+    ...resolvedSettings(input.revision?.sourceRevisionConfig ?? {}),
   };
 }
 

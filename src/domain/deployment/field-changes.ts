@@ -80,8 +80,9 @@ function revisionConfigChanges(
   before: Partial<SourceRevisionConfig>,
   after: SourceRevisionConfig,
 ): FieldChange[] {
-  const { commands: oldCommands = {}, env: oldEnv = [], ...old } = before;
-  const { commands = {}, env = [], ...fresh } = after;
+  // The Procfile follows from the commit, which is a field of its own.
+  const { commands: oldCommands = {}, env: oldEnv = [], procfile: _old, ...old } = before;
+  const { commands = {}, env = [], procfile: _new, ...fresh } = after;
   return [
     ...differing(old, fresh, 'source_revision_config.'),
     ...differing(oldCommands, commands, 'source_revision_config.commands.'),

@@ -1,5 +1,6 @@
 import { sameJson } from '../core/same-json.ts';
 import { COMPONENTS, type Component } from '../resource-spec/components.ts';
+import type { Procfile } from './procfile.ts';
 
 /**
  * The run settings of a revision: how its image runs. They are part of source_revision_config. An unset field is absent,
@@ -27,6 +28,8 @@ export interface RunSettings {
   commands?: Commands;
   /** The order is kept, because a value can refer to earlier variables. */
   env?: Variable[];
+  /** The commands of the Procfile, which the server sets after a build. Responses contain only the effective commands. */
+  procfile?: Procfile;
 }
 
 /** Port of the api component if no other port is set. */
@@ -67,7 +70,7 @@ const NONE: Readonly<Record<Component, null>> = {
   executor: null,
 };
 
-/** Merges sent run settings into stored ones. Absent keeps a field, and null clears it. */
+/** Merges sent run settings into stored ones. Absent keeps a field, and null clears it. The Procfile stays. */
 export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): RunSettings {
   const port = sent.port === undefined ? stored.port : (sent.port ?? undefined);
   const env = sent.env === undefined ? stored.env : (sent.env ?? undefined);
@@ -79,26 +82,28 @@ export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): Ru
     ...(port === undefined ? {} : { port }),
     ...(commands === undefined ? {} : { commands }),
     ...(env === undefined ? {} : { env }),
+    ...(stored.procfile === undefined ? {} : { procfile: stored.procfile }),
   });
 }
 
 /** The run settings of a record, without its other fields and without empty ones. */
-export function runSettingsOf({ port, commands, env }: RunSettings): RunSettings {
+export function runSettingsOf({ port, commands, env, procfile }: RunSettings): RunSettings {
   const hasCommands = commands !== undefined && Object.keys(commands).length > 0;
   return {
     ...(port === undefined ? {} : { port }),
     ...(hasCommands ? { commands } : {}),
     ...(env === undefined || env.length === 0 ? {} : { env }),
+    ...(procfile === undefined ? {} : { procfile }),
   };
 }
 
 /** A record without its run settings. */
 export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, keyof RunSettings> {
-  const { port: _port, commands: _commands, env: _env, ...others } = record;
+  const { port: _port, commands: _commands, env: _env, procfile: _procfile, ...others } = record;
   return others;
 }
 
-/** Whether two revisions run their images in the same way. */
+/** Whether two revisions run their images in the same way. The Procfile is part of it. */
 export const sameRunSettings = (one: RunSettings, other: RunSettings): boolean =>
   sameJson(runSettingsOf(one), runSettingsOf(other));
 

@@ -1,3 +1,4 @@
+import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import {
   type Demand,
@@ -92,26 +93,31 @@ const measurer =
     return usageOf(demandOf(withCommandComponents(sourceConfig, sourceRevisionConfig), notRun));
   };
 
+/** The usage of a deployment, and why it exceeds the quotas of its tenant, which are locked until the transaction ends. */
+export async function quotaProblems(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  asked: QuotaRequest,
+): Promise<{ readonly usage: QuotaUsage; readonly issues: BodyIssue[] }> {
+  const wanted = await demand(deps, transaction, tenantId, asked);
+  const usage = usageOf(wanted);
+  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
+  if (quotas === null) return { usage, issues: [] };
+  const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
+  return { usage, issues: quotaIssues({ quotas, others, before: own, demand: wanted }) };
+}
+
 /**
  * Checks a deployment that is created, changed or restored against the quotas of its tenant. Must be called before the
  * deployment is written, in the same transaction, with its row locked if it exists.
  * @returns the usage, to be stored with it
  * @throws ApiError 400 with the calculation
  */
-export async function checkQuota(
-  deps: QuotaDeps,
-  transaction: Transaction,
-  tenantId: string,
-  asked: QuotaRequest,
-): Promise<QuotaUsage> {
-  const wanted = await demand(deps, transaction, tenantId, asked);
-  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
-  if (quotas !== null) {
-    const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
-    const issues = quotaIssues({ quotas, others, before: own, demand: wanted });
-    if (issues.length > 0) throw brokenRules(issues);
-  }
-  return usageOf(wanted);
+export async function checkQuota(...request: Parameters<typeof quotaProblems>): Promise<QuotaUsage> {
+  const { usage, issues } = await quotaProblems(...request);
+  if (issues.length > 0) throw brokenRules(issues);
+  return usage;
 }
 
 /** The current usage of a tenant. */

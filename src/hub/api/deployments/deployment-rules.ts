@@ -63,6 +63,11 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
   throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
+/** The settings of a repository, whose Procfile can create the queue component later. */
+function withPossibleWorker({ repo_url }: SourceConfig, settings: RunSettings): RunSettings {
+  return repo_url === null ? settings : { ...settings, procfile: { worker: 'any', ...settings.procfile } };
+}
+
 /** source_config with the limits of defaults that the policy sets now, also for components that commands create. */
 export function withCeilings(
   { policy }: Pick<ApiDeps, 'policy'>,
@@ -70,7 +75,10 @@ export function withCeilings(
   settings: RunSettings,
 ): SourceConfig {
   const { default_ceilings: _former, ...config } = sourceConfig;
-  const { default_ceilings } = withDefaultCeilings(withCommandComponents(config, settings), policy);
+  const { default_ceilings } = withDefaultCeilings(
+    withCommandComponents(config, withPossibleWorker(config, settings)),
+    policy,
+  );
   return default_ceilings === undefined ? config : { ...config, default_ceilings };
 }
 

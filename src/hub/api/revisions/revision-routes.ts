@@ -20,7 +20,7 @@ import {
 } from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { presentRevisionConfig } from './run-settings-response.ts';
+import { effectiveCommandsSchema, presentCommands, presentRevisionConfig } from './run-settings-response.ts';
 
 const shownBuildSchema = revisionBuildSchema
   .extend({
@@ -44,6 +44,7 @@ export const revisionSchema = z
     source_revision_config: shownRevisionConfigSchema.describe(
       'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
+    effective_commands: effectiveCommandsSchema.optional(),
     resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
@@ -82,6 +83,7 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     reason: record.reason,
     message: record.message,
     source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
+    ...presentCommands(record.sourceRevisionConfig),
     resolved_image: record.resolvedImage,
     build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),

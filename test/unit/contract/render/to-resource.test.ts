@@ -228,7 +228,9 @@ describe('data services that are switched off', () => {
   test('have the confirmation to remove the volume', () => {
     const database = { enabled: false, remove_volume: true };
     expect(of({ database }).database).toMatchObject({ enabled: false, removeVolume: true });
-    expect(of({ database: { enabled: false, remove_volume: false } }).database).not.toHaveProperty('removeVolume');
+    expect(of({ database: { enabled: false, remove_volume: false } }).database).not.toHaveProperty(
+      'removeVolume',
+    );
   });
 });
 
