@@ -2,9 +2,17 @@ import type { Argument, Command, Option } from 'commander';
 import { pathOf } from '../src/cli/command/command.ts';
 import { FORMATS } from '../src/cli/command/output.ts';
 import { COMMANDS } from '../src/cli/commands.ts';
+import { SERVER_PLACES } from '../src/cli/package/server-places.ts';
 import { cell } from './markdown.ts';
 
 /** docs/cli.md: every command of `berth`, from the tree of commands. */
+
+function places(): string {
+  const rows = Object.entries(SERVER_PLACES).map(
+    ([name, { where, commandLine }]) => `| \`berth ${name}\` | ${cell(where)} | \`${cell(commandLine)}\` |`,
+  );
+  return ['| command | it … | command line |', '| --- | --- | --- |', ...rows].join('\n');
+}
 
 const HEAD = `# Command line
 <!-- npm run docs writes this page. -->
@@ -14,9 +22,15 @@ prints the same text as this page. \`berth api --help\` and the help of the othe
 
 ## Installation
 \`npm install --global ./berth-cli-VERSION.tgz\` installs the commands for users of the API from a file of the release. It needs Node
-22.12 or newer, and no network, because the package contains its dependencies. The roles of the server and the commands for
-administrators are only in the image, for example \`docker run --rm IMAGE keys create\` with the settings of the API. In a checkout,
-\`npm run -s berth --\` runs every command.
+22.12 or newer, and no network, because the package contains its dependencies. In a checkout, \`npm run -s berth --\` runs every
+command.
+
+The roles of the server and the commands for administrators are only in the image. The package prints where each of them runs:
+
+${places()}
+
+[install.md](install.md#a-kubeconfig-for-commands-in-the-image) describes how to create \`berth.kubeconfig\`. Names of Deployments are those
+of a release named \`berth\`. With the profile \`single\`, use \`deploy/berth\`.
 
 The package also contains the typed client for programs: \`import { createClient } from 'berth-cli'\`. Its README has an example.
 

@@ -71,7 +71,7 @@ are still there. If you then delete it again, these objects stay, regardless of 
 A resource cannot use objects that a deployment of the hub left behind (\`keep_workloads\`), or objects that were left behind with running workloads. Then
 \`Ready\` is \`False\` with the reason \`Conflict\`, and the message names the objects.
 
-cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes this Secret some seconds after it has deleted the route. Berth deletes the Secret when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
+cert-manager stores the certificate of a host in the Secret \`<app>-tls\`, and that of an additional host in \`<app>-tls-<hash>\`. Berth deletes this Secret some seconds after it has deleted the route. Berth deletes the Secret when custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
 
 ## Pods that fail outside of a rollout
 
@@ -177,7 +177,8 @@ in the status comes from the route in the cluster, not from the desired state:
 The route follows custom_url at once, even while a rollout fails or waits. Another deployment can take a host only when no
 route object of the former deployment has it any more. Route objects that a finalizer blocks, or that are currently not accepted, count too
 (\`status.routes\` of the custom resource lists them). Until then, a request for that host gets a 409. A deployment that was deleted with
-keep_workloads keeps its host: other tenants cannot use it. To free the host, see the parameter \`force\` of the deletion.
+keep_workloads keeps its host: other tenants cannot use it. The same applies to additional hosts ([domains.md](domains.md)), whose state is
+\`DomainsReady\`. To free the host, see the parameter \`force\` of the deletion.
 
 If you change the kind of route, the former route stays until the new one is ready. If the cluster does not have the Gateway API, the reason is
 \`RouteUnsupported\`, and everything else works. Berth detects within half a minute that the Gateway API was installed or removed.

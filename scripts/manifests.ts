@@ -116,7 +116,7 @@ export async function render(helm: string, profile: string, release?: RenderedRe
   );
   const origin = release
     ? `# The profile ${profile} of the chart of Berth ${version}.
-# The image is ${release.image}. If you copy it to another registry, set its name (docs/install.md, "With kubectl").
+# The image is ${release.image}. If you copy it to another registry, set its name in kustomization.yaml.
 `
     : `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
 # The image is ${IMAGE}, which no registry has: set your own image (docs/install.md, "With kubectl").

@@ -3,12 +3,20 @@
  *
  *   npm run release -- --output DIR [--base IMAGE-OR-FOLDER …] [--help]
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildRelease } from './release/artifacts.ts';
 import { defaultOf } from './release/dockerfile.ts';
+import {
+  moveFiles,
+  removeFolder,
+  removeWhenInterrupted,
+  temporaryFolderBeside,
+  whyNotOutput,
+} from './release/output-folder.ts';
+import { isRepositoryName } from './release/repository-name.ts';
 import { ROOT, readSource } from './release/source.ts';
 
 const PLATFORMS = ['linux/amd64', 'linux/arm64'];
@@ -22,9 +30,10 @@ Builds the files of a release into the folder DIR. Publishes nothing: docs/relea
   berth-manifests-VERSION.tar.gz    the chart rendered for kubectl, with this image; definitions, monitoring, OpenAPI
   berth-cli-VERSION.tgz             the command line, for npm install
   openapi.json                      the OpenAPI document
+  REBUILD                           the command that builds the same files again
   SHA256SUMS                        checksums of all files
 
-  --output DIR             a folder that does not exist yet, or is empty
+  --output DIR             a folder that does not exist yet, or is empty. It gets the files at the end, or none
   --base IMAGE-OR-FOLDER   base image with Node 24 and git: a name, or a folder with an OCI image layout. Repeat it if each
                            platform has its own base (default: ${DEFAULT_BASE})
   --platform PLATFORM      build only this platform; may be repeated (default: ${PLATFORMS.join(', ')})
@@ -34,7 +43,7 @@ Builds the files of a release into the folder DIR. Publishes nothing: docs/relea
 The same commit, base images and lock file give the same bytes. All files have the date of the commit, or that of
 SOURCE_DATE_EPOCH. Needs Linux, the npm registry, the registry of the base image, and Go for the first run (it builds Helm and
 crane, in some minutes). No container runtime is needed.
-Exit code: 0 built; 1 failed; 2 wrong usage.`;
+Exit code: 0 built; 1 failed; 2 wrong usage; 130 interrupted (143 by SIGTERM).`;
 
 const OPTIONS = {
   output: { type: 'string' },
@@ -43,9 +52,6 @@ const OPTIONS = {
   repository: { type: 'string', default: 'berth' },
   help: { type: 'boolean', short: 'h' },
 } as const;
-
-/** A repository of images: names in lower case, with the host of a registry in front if there is one. */
-const REPOSITORY = /^[a-z0-9]+([._:/-]+[a-z0-9]+)*$/;
 
 interface Arguments {
   output: string;
@@ -65,14 +71,17 @@ export function parseArguments(args: readonly string[]): Arguments | 'help' | { 
   if (values.help) return 'help';
   if (values.output === undefined) return { wrong: 'name the folder for the files with --output' };
   const output = resolve(values.output);
-  if (existsSync(output) && readdirSync(output).length > 0)
-    return { wrong: `${values.output} is not empty; name another folder, or remove its files` };
-  const platforms = [...new Set(values.platform ?? PLATFORMS)];
+  const why = whyNotOutput(output);
+  if (why !== undefined) return { wrong: why };
+  // In one order, because the bytes of the image depend on it.
+  const platforms = [...new Set(values.platform ?? PLATFORMS)].sort();
   const unknown = platforms.find((platform) => !PLATFORMS.includes(platform));
   if (unknown !== undefined)
     return { wrong: `the platform ${unknown} is unknown; the platforms are ${PLATFORMS.join(' and ')}` };
-  if (!REPOSITORY.test(values.repository) || /:[^/]*$/.test(values.repository))
-    return { wrong: `${values.repository} is not the name of an image without a tag` };
+  if (!isRepositoryName(values.repository))
+    return {
+      wrong: `${JSON.stringify(values.repository)} is not the name of an image without a tag, such as registry.example/berth`,
+    };
   return { output, bases: values.base ?? [DEFAULT_BASE], platforms, repository: values.repository };
 }
 
@@ -89,31 +98,36 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if ('wrong' in parsed) {
-    console.error(`${parsed.wrong}\nSee npm run release -- --help`);
+    console.error(`${parsed.wrong}; see npm run release -- --help`);
     return 2;
   }
-  const work = mkdtempSync(join(tmpdir(), 'berth-release-'));
-  const removeWork = () => rmSync(work, { recursive: true, force: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => {
-      removeWork();
-      process.exit(1);
-    });
+  const temporary: string[] = [];
+  removeWhenInterrupted(temporary);
   try {
     const source = readSource(process.env);
     if (source.revision.endsWith('-dirty'))
       log('files were changed since the last commit: the artifacts cannot be built again from the commit');
-    const { files, digest, platforms } = await buildRelease({ ...parsed, source, work, log });
+    const output = temporaryFolderBeside(parsed.output);
+    temporary.push(output);
+    const work = mkdtempSync(join(tmpdir(), 'berth-release-'));
+    temporary.push(work);
+    const { files, digest, platforms, rebuild, tools } = await buildRelease({
+      ...parsed,
+      output,
+      source,
+      work,
+      log,
+    });
+    moveFiles(output, parsed.output);
     log(`wrote ${files.join(', ')} to ${parsed.output}`);
-    console.log(`${[`image: ${parsed.repository}@${digest}`, ...platforms].join('\n')}`);
+    const image = `image: ${parsed.repository}@${digest}`;
+    console.log([image, ...platforms, ...tools, `to build it again: ${rebuild}`].join('\n'));
     return 0;
   } catch (error) {
-    // The folder was empty. Without its files, the next attempt can use it.
-    rmSync(parsed.output, { recursive: true, force: true });
     console.error((error as Error).message);
     return 1;
   } finally {
-    removeWork();
+    temporary.forEach(removeFolder);
   }
 }
 

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 import { compileCache } from '../test/installation/berth-process.ts';
 
@@ -22,7 +22,12 @@ interface Report {
   numPendingTests: number;
   numTodoTests: number;
   numTotalTests: number;
-  testResults: { status: string; assertionResults: unknown[]; message: string; name: string }[];
+  testResults: {
+    status: string;
+    assertionResults: { status?: string; fullName?: string }[];
+    message: string;
+    name: string;
+  }[];
 }
 
 /** The closing line from vitest's JSON report. A file that failed to load counts as one failure. */
@@ -34,6 +39,15 @@ export function closingLine(report: Report): { line: string; failed: boolean } {
   const skipped = report.numPendingTests + report.numTodoTests;
   const line = `${report.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
   return { line, failed: failed > 0 || report.numPassedTests === 0 };
+}
+
+/** The tests that were skipped, by file and name. */
+export function skippedTests({ testResults }: Pick<Report, 'testResults'>): string[] {
+  return testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'skipped' || status === 'todo')
+      .map(({ fullName }) => `${relative(process.cwd(), name)}: ${fullName}`),
+  );
 }
 
 function runVitest(args: readonly string[], output: string): Promise<number> {
@@ -56,18 +70,27 @@ function runVitest(args: readonly string[], output: string): Promise<number> {
   });
 }
 
-/** Runs vitest with these arguments, prints the closing line and returns the exit code. */
-export async function runTests(args: readonly string[]): Promise<number> {
+/**
+ * Runs vitest with these arguments, prints the closing line and returns the exit code.
+ * @param options.allowSkips false: a skipped test is a failure, and its name is printed
+ */
+export async function runTests(
+  args: readonly string[],
+  options: { allowSkips?: boolean } = {},
+): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
   try {
     const output = join(folder, 'report.json');
     const code = await runVitest(args, output);
-    const { line, failed } = closingLine(JSON.parse(readFileSync(output, 'utf8')));
+    const report = JSON.parse(readFileSync(output, 'utf8')) as Report;
+    const { line, failed } = closingLine(report);
+    const skipped = options.allowSkips === false ? skippedTests(report) : [];
+    for (const name of skipped) console.log(`skipped, but required: ${name}`);
     // An unhandled error outside the tests makes vitest fail even if every test passed.
     if (code !== 0 && !failed)
       console.log(`vitest ended with ${code}: an error outside the tests, see above`);
     console.log(line);
-    return code === 0 && !failed ? 0 : 1;
+    return code === 0 && !failed && skipped.length === 0 ? 0 : 1;
   } catch (error) {
     console.error(`failed to run the tests: ${error instanceof Error ? error.message : String(error)}`);
     console.log('0 passed, 1 failed');
@@ -78,11 +101,9 @@ export async function runTests(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Builds the programs that the tests start. Skips this if there are arguments, because a few tests may not need all programs.
- * Those tests build what they need. If a build fails, only the test files that need the program fail.
+ * Builds the programs that the tests start. If a build fails, only the test files that need the program fail or are skipped.
  */
-async function buildPrograms(args: readonly string[]): Promise<void> {
-  if (args.length > 0) return;
+export async function buildPrograms(): Promise<void> {
   try {
     await resolveEveryProgram({ log: console.log });
   } catch (error) {
@@ -101,7 +122,8 @@ if (import.meta.main) {
   if (process.argv.includes('--help')) console.log(HELP);
   else {
     const args = process.argv.slice(2);
-    await buildPrograms(args);
+    // A few tests may not need all programs. They build what they need.
+    if (args.length === 0) await buildPrograms();
     process.exitCode = await runTests(withoutLong(args));
   }
 }

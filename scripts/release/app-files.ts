@@ -39,8 +39,27 @@ export function reproducibleSbom(text: string, timestamp: Date): string {
   return `${JSON.stringify({ ...bom, serialNumber: `urn:uuid:${uuid}` }, null, 2)}\n`;
 }
 
-/** Installs the packages that Berth needs at run time. Returns their bill of materials. */
-async function installDependencies(folder: string): Promise<string> {
+/** What decides which packages npm installs and how, so that settings of the user or of the machine do not. */
+const LAYOUT = [
+  ...['--omit=dev', '--include=prod', '--include=optional', '--include=peer'],
+  ...['--install-strategy=hoisted', '--legacy-peer-deps=false', '--bin-links=true'],
+  ...['--ignore-scripts=true', '--package-lock=true', '--package-lock-only=false', '--global=false'],
+];
+
+/** The packages that Berth needs at run time. */
+export interface Dependencies {
+  /** Their folder `node_modules`. */
+  readonly modules: string;
+  /** Their bill of materials. */
+  readonly sbom: string;
+}
+
+/**
+ * Installs the packages that Berth needs at run time.
+ * @param folder empty, or does not exist
+ * @throws Error with the message of npm and the next step
+ */
+export async function installDependencies(folder: string, source: Source): Promise<Dependencies> {
   const npm = await npmPackage(NPM);
   mkdirSync(folder, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
@@ -51,10 +70,11 @@ async function installDependencies(folder: string): Promise<string> {
       .stdout;
   };
   try {
-    await run('ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund');
+    await run('ci', ...LAYOUT, '--dry-run=false', '--prefer-offline', '--no-audit', '--no-fund');
     // The bill of materials lists what is installed, so development packages are removed first.
     await run('pkg', 'delete', 'devDependencies');
-    return await run('sbom', '--sbom-format=cyclonedx');
+    const sbom = await run('sbom', '--sbom-format=cyclonedx', '--sbom-type=library', ...LAYOUT);
+    return { modules: join(folder, 'node_modules'), sbom: reproducibleSbom(sbom, source.timestamp) };
   } catch (cause) {
     const message = (cause as { stderr?: string }).stderr?.trim() || (cause as Error).message;
     throw new Error(
@@ -65,17 +85,15 @@ async function installDependencies(folder: string): Promise<string> {
 }
 
 /**
- * Prepares the files in a folder. Returns the layers: packages, which change rarely, and Berth itself.
- * @param work empty folder
+ * The layers of the image: packages, which change rarely, and Berth itself. Removes files of the packages that are not needed at
+ * run time.
+ * @param work folder for the JavaScript of Berth, which does not exist yet
  */
-export async function appLayers(work: string, source: Source): Promise<LayerFiles[]> {
-  const [dependencies, javascript] = [join(work, 'dependencies'), join(work, 'src')];
-  const sbom = reproducibleSbom(await installDependencies(dependencies), source.timestamp);
-  const modules = join(dependencies, 'node_modules');
+export function appLayers(work: string, { modules, sbom }: Dependencies): LayerFiles[] {
   for (const path of globSync(UNUSED, { cwd: modules })) rmSync(join(modules, path), { force: true });
   // The packages that npm installed, with the address of the registry if there is one. Nothing reads it in an image.
   rmSync(join(modules, '.package-lock.json'), { force: true });
-  stripFolder(join(ROOT, 'src'), javascript);
+  stripFolder(join(ROOT, 'src'), work);
   return [
     { comment: 'packages of package-lock.json', entries: folderEntries(modules, 'app/node_modules') },
     {
@@ -83,7 +101,7 @@ export async function appLayers(work: string, source: Source): Promise<LayerFile
       entries: [
         ...COPIED.map((file) => ({ path: `app/${file}`, file: join(ROOT, file) })),
         ...folderEntries(join(ROOT, 'crds'), 'app/crds'),
-        ...folderEntries(javascript, 'app/src'),
+        ...folderEntries(work, 'app/src'),
         { path: 'app/sbom.cdx.json', content: sbom },
       ],
     },

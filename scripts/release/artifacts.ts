@@ -1,23 +1,17 @@
 /** Builds every file of a release. Publishes nothing. */
 import { createHash } from 'node:crypto';
-import {
-  createReadStream,
-  createWriteStream,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, createWriteStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { resolveHelm } from '../../test/cluster/helm.ts';
 import { resolveImageTools } from '../../test/cluster/images/tools.ts';
-import { appLayers } from './app-files.ts';
-import { resolveBases } from './base-image.ts';
+import { appLayers, type Dependencies, installDependencies } from './app-files.ts';
+import { type BaseImage, resolveBases } from './base-image.ts';
 import { packageChart, stageChart } from './chart.ts';
 import { buildCliPackage } from './cli-package.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { manifestsArchive } from './manifests-archive.ts';
+import { rebuildCommand, rebuildFile } from './rebuild.ts';
 import { versionInImage, whyNotRun } from './run-image.ts';
 import { ROOT, type Source } from './source.ts';
 import { folderEntries, tarStream } from './tar.ts';
@@ -44,6 +38,10 @@ export interface Release {
   readonly digest: string;
   /** For each platform, whether it was run. */
   readonly platforms: readonly string[];
+  /** The command that builds the same bytes. */
+  readonly rebuild: string;
+  /** Where the programs are that publish the files. */
+  readonly tools: readonly string[];
 }
 
 /** One line for each file, as `sha256sum --check` reads it. */
@@ -81,16 +79,15 @@ async function runImages(
   return lines;
 }
 
-async function writeImage(options: ReleaseOptions): Promise<{ digest: string; platforms: string[] }> {
-  const { output, bases, platforms, source, work, log } = options;
-  await resolveImageTools(['crane'], { log });
-  log(`reading the base image ${bases.join(', ')} …`);
-  const found = await resolveBases(bases, platforms, join(work, 'bases'));
-  log('installing the packages of the lock file …');
-  const layers = await appLayers(join(work, 'app'), source);
+async function writeImage(
+  { output, platforms, source, work, log }: ReleaseOptions,
+  bases: readonly BaseImage[],
+  dependencies: Dependencies,
+): Promise<{ digest: string; platforms: string[] }> {
   log(`building the image for ${platforms.join(' and ')} …`);
+  const layers = appLayers(join(work, 'src'), dependencies);
   const layout = join(work, 'image');
-  const { digest, images } = await buildImage(layout, found, layers, source);
+  const { digest, images } = await buildImage(layout, bases, layers, source);
   const lines = await runImages(layout, images, source, work);
   const file = join(output, `berth-image-${source.version}.oci.tar`);
   await pipeline(tarStream(folderEntries(layout, ''), source.timestamp), createWriteStream(file));
@@ -100,19 +97,27 @@ async function writeImage(options: ReleaseOptions): Promise<{ digest: string; pl
 /** Builds all files, and SHA256SUMS last. @throws Error with the next step */
 export async function buildRelease(options: ReleaseOptions): Promise<Release> {
   const { output, repository, source, work, log } = options;
-  const { version } = source;
-  mkdirSync(output, { recursive: true });
-  const { digest, platforms } = await writeImage(options);
-  const image = { repository, digest };
-  log('packaging the chart and rendering the manifests …');
-  const helm = await resolveHelm({ log });
-  const chart = stageChart(work, image);
+  const { version, timestamp } = source;
   const write = (name: string, content: Buffer | string) => writeFileSync(join(output, name), content);
+  const { crane } = await resolveImageTools(['crane'], { log });
+  const helm = await resolveHelm({ log });
+  log(`reading the base image ${options.bases.join(', ')} …`);
+  const bases = await resolveBases(options.bases, options.platforms, join(work, 'bases'));
+  log('installing the packages of the lock file …');
+  const dependencies = await installDependencies(join(work, 'dependencies'), source);
+  log('building the package of the command line …');
+  // Before the image, which leaves out the declarations of packages.
+  await buildCliPackage({ version, output, timestamp, modules: dependencies.modules });
+  const { digest, platforms } = await writeImage(options, bases, dependencies);
+  log('packaging the chart and rendering the manifests …');
+  const image = { repository, digest };
+  const chart = stageChart(work, image);
   write(`berth-chart-${version}.tgz`, await packageChart(helm, chart, work, source));
   write(`berth-manifests-${version}.tar.gz`, await manifestsArchive(helm, chart, image, source));
   write('openapi.json', readFileSync(join(ROOT, 'manifests/openapi.json')));
-  log('building the package of the command line …');
-  await buildCliPackage({ version, output, timestamp: source.timestamp });
+  const build = { source, repository, bases };
+  write('REBUILD', rebuildFile(build));
   write('SHA256SUMS', await checksums(output));
-  return { files: readdirSync(output).sort(), digest, platforms };
+  const tools = [`crane: ${crane}`, `helm: ${helm}`];
+  return { files: readdirSync(output).sort(), digest, platforms, rebuild: rebuildCommand(build), tools };
 }

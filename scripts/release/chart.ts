@@ -42,7 +42,8 @@ export function stageChart(work: string, image: ImageName): string {
   replaceOnce(
     join(folder, 'values.yaml'),
     '\n  repository: berth\n',
-    `\n  repository: ${image.repository}\n`,
+    // Quoted, because YAML reads names such as 1e3 as numbers.
+    `\n  repository: ${JSON.stringify(image.repository)}\n`,
   );
   return folder;
 }

@@ -22,24 +22,24 @@ interface Manifest {
 }
 
 const read = (path: string) => readFileSync(join(root, path));
-const manifestOf = (name: string): Manifest =>
-  JSON.parse(read(`node_modules/${name}/package.json`).toString()) as Manifest;
+const manifestOf = (installed: string, name: string): Manifest =>
+  JSON.parse(readFileSync(join(installed, name, 'package.json'), 'utf8')) as Manifest;
 
 /** The packages with their dependencies. */
-function withDependencies(names: readonly string[]): string[] {
+function withDependencies(installed: string, names: readonly string[]): string[] {
   const found = new Set<string>();
   const add = (name: string) => {
     if (found.has(name)) return;
     found.add(name);
-    Object.keys(manifestOf(name).dependencies ?? {}).forEach(add);
+    Object.keys(manifestOf(installed, name).dependencies ?? {}).forEach(add);
   };
   names.forEach(add);
   return [...found].sort();
 }
 
 /** The installed files of a package, without changes. */
-function filesOf(name: string): PackageFile[] {
-  const folder = join(root, 'node_modules', name);
+function filesOf(installed: string, name: string): PackageFile[] {
+  const folder = join(installed, name);
   const paths = globSync('**/*', { cwd: folder }).filter((path) => statSync(join(folder, path)).isFile());
   return paths.map((path) => ({
     path: `node_modules/${name}/${path}`,
@@ -47,8 +47,8 @@ function filesOf(name: string): PackageFile[] {
   }));
 }
 
-/** package.json of the package. The dependencies are those of package-lock.json, exactly. */
-function manifest(version: string, packages: readonly string[]): string {
+/** package.json of the package. The dependencies are those that are installed, exactly. */
+function manifest(version: string, packages: readonly string[], installed: string): string {
   const { license } = JSON.parse(read('package.json').toString()) as { license: string };
   const made = {
     name: NAME,
@@ -63,14 +63,20 @@ function manifest(version: string, packages: readonly string[]): string {
       './package.json': './package.json',
     },
     files: ['dist'],
-    dependencies: Object.fromEntries(packages.map((name) => [name, manifestOf(name).version])),
+    dependencies: Object.fromEntries(packages.map((name) => [name, manifestOf(installed, name).version])),
     bundleDependencies: packages,
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** The files of the package. */
-export function packageFiles(version: string): PackageFile[] {
+/** The packages of this checkout, which a developer may have changed. A release uses other ones. */
+const OWN_PACKAGES = join(root, 'node_modules');
+
+/**
+ * The files of the package.
+ * @param installed folder with the packages to include
+ */
+export function packageFiles(version: string, installed = OWN_PACKAGES): PackageFile[] {
   const { sources, packages } = modules();
   const compiled = [...sources, ...declarations()].map(([path, content]) => ({
     path: `dist/${path}`,
@@ -78,11 +84,11 @@ export function packageFiles(version: string): PackageFile[] {
     executable: path === `${PROGRAM}.js`,
   }));
   return [
-    { path: 'package.json', content: manifest(version, packages) },
+    { path: 'package.json', content: manifest(version, packages, installed) },
     { path: 'README.md', content: read('scripts/release/cli-readme.md') },
     { path: 'LICENSE', content: read('LICENSE') },
     ...compiled,
-    ...withDependencies(packages).flatMap(filesOf),
+    ...withDependencies(installed, packages).flatMap((name) => filesOf(installed, name)),
   ];
 }
 
@@ -90,6 +96,7 @@ export function packageFiles(version: string): PackageFile[] {
  * Writes the package. The same sources, packages, version and timestamp give the same bytes.
  * @param options.output absolute path of the folder
  * @param options.timestamp time of all files in the package
+ * @param options.modules folder with the packages to include; default: those of this checkout
  * @returns the name of the file
  * @throws Error when the declarations cannot be compiled, or the packages are not installed
  */
@@ -97,9 +104,10 @@ export async function buildCliPackage(options: {
   readonly version: string;
   readonly output: string;
   readonly timestamp: Date;
+  readonly modules?: string;
 }): Promise<string> {
-  const { version, output, timestamp } = options;
-  const files = packageFiles(version).map((file) => ({ ...file, path: `package/${file.path}` }));
+  const { version, output, timestamp, modules: installed } = options;
+  const files = packageFiles(version, installed).map((file) => ({ ...file, path: `package/${file.path}` }));
   const name = `${NAME}-${version}.tgz`;
   mkdirSync(output, { recursive: true });
   writeFileSync(join(output, name), await tarGz(files, timestamp));

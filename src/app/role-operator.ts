@@ -6,6 +6,7 @@ import type { BuildConfig } from '../contract/render/build-config.ts';
 import { OPERATOR_LEASE } from '../contract/resource/names.ts';
 import { hostOf } from '../domain/net/url-host.ts';
 import type { ClusterMetrics } from '../metrics/cluster.ts';
+import { createDnsClient } from '../outbound/dns-client.ts';
 import { clusterOptions, clusterVersion } from './cluster-access.ts';
 import { loadPolicy } from './policy-file.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
@@ -67,6 +68,8 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         policy,
         ownHost: hostOf(config.publicUrl) ?? undefined,
         platformHosts: config.platformHosts,
+        appDomain: config.appDomain,
+        dns: createDnsClient({ servers: config.dnsServers }),
         builds: buildsOf(config, version),
         images: config.images ?? undefined,
         namespaces: config.namespaces,

@@ -4,7 +4,17 @@ import { PLATFORM_LISTENER_ID } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { CONTAINER_DEFAULTS } from '../domain/resource-spec/container-defaults.ts';
 import { CLUSTER, HUB, type Setting, secret, setting } from './setting.ts';
-import { baseUrl, bytes, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
+import {
+  baseUrl,
+  bytes,
+  count,
+  csv,
+  flag,
+  nameServers,
+  networks,
+  optional,
+  providerNetworks,
+} from './value-schemas.ts';
 
 /** Settings of the listener and the operator. */
 export const CLUSTER_SETTINGS = {
@@ -64,6 +74,12 @@ export const CLUSTER_SETTINGS = {
     optional,
     'cert-manager ClusterIssuer for routes. Isolated apps need DNS-01 (docs/compatibility.md)',
     CLUSTER,
+  ),
+  BERTH_DNS_SERVERS: setting(
+    nameServers,
+    'DNS servers for the lookup of domains of deployments and of their TXT records, as address[:port], comma-separated. ' +
+      'Unset: those of the machine',
+    ['operator'],
   ),
   BERTH_OTLP_ENDPOINT: setting(
     baseUrl,

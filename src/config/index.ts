@@ -49,6 +49,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     publicUrl: settings.BERTH_PUBLIC_URL ?? null,
     platformHosts: platformHostsOf(settings),
     appDomain: settings.BERTH_APP_DOMAIN ?? null,
+    dnsServers: settings.BERTH_DNS_SERVERS,
     hosting: settings.BERTH_HOSTING,
     policyFile: settings.BERTH_POLICY ?? null,
     encryptionKeys: parseEncryptionKeys(settings.BERTH_ENCRYPTION_KEYS),

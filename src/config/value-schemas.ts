@@ -54,6 +54,18 @@ export const baseUrl = z
   })
   .optional();
 
+/** Addresses of DNS servers, with an optional port: `10.0.0.10`, `10.0.0.10:53`, `[fd00::10]:53`. */
+export const nameServers = csv.refine(
+  (parts) => parts.every(isNameServer),
+  'must be addresses of DNS servers such as 10.0.0.10 or 10.0.0.10:53, comma-separated',
+);
+
+function isNameServer(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, v6, v4, port = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  return isIP(v6 ?? v4 ?? '') === (v6 === undefined ? 4 : 6) && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/');
   const family = isIP(address);

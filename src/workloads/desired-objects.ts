@@ -11,7 +11,7 @@ import { bareDatabaseCredentials } from './objects/database-credentials.ts';
 import { databaseVolume } from './objects/database-volume.ts';
 import { disruptionBudget } from './objects/disruption-budget.ts';
 import { appPolicy, cachePolicy, databasePolicy } from './objects/network-policies.ts';
-import { route } from './objects/routing.ts';
+import { routes } from './objects/routing.ts';
 import { appService } from './objects/service.ts';
 import { serviceAccount } from './objects/service-account.ts';
 import { ownsData } from './owner.ts';
@@ -88,8 +88,8 @@ function rolloutObjects(
     if (template === undefined) return [];
     return componentObjects(resource, config, component, template, yielding.has(component));
   });
-  const routes = route(resource, config).map((object) => ({ object }));
-  return [...components, ...routes].map(({ object, ...more }: KubeObjectWithReplicas) =>
+  const routeObjects = routes(resource, config).map((object) => ({ object }));
+  return [...components, ...routeObjects].map(({ object, ...more }: KubeObjectWithReplicas) =>
     applied(object, { ...more, afterDataServices: true }),
   );
 }

@@ -1,4 +1,5 @@
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { hostHash } from '../contract/resource/names.ts';
 import type { Component } from '../domain/resource-spec/components.ts';
 
 /** Base name of every object of the deployment: the name of the custom resource. */
@@ -37,6 +38,22 @@ export function cacheName(resource: ManagedDeployment): string {
 /** Name of the Secret with the TLS certificate, which the issuer writes. */
 export function tlsSecretName(resource: { readonly metadata: { readonly name: string } }): string {
   return `${resource.metadata.name}-tls`;
+}
+
+/** Name of the route of an additional host. */
+export function hostRouteName(resource: ManagedDeployment, host: string): string {
+  return `${app(resource)}-host-${hostHash(host)}`;
+}
+
+/**
+ * Name of the Secret with the certificate of an additional host, and of its cert-manager Certificate.
+ * @param hash `hostHash` of the host
+ */
+export function hostTlsSecretName(
+  resource: { readonly metadata: { readonly name: string } },
+  hash: string,
+): string {
+  return `${tlsSecretName(resource)}-${hash}`;
 }
 
 /**

@@ -3,25 +3,25 @@ import { describe } from '../command/command.ts';
 import type { Build, CommandRow, CommandTree } from '../command/row.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { OTHER_COMMANDS } from '../completion/commands.ts';
-import { SERVER_COMMANDS } from '../server-commands.ts';
+import { SERVER_COMMANDS, type ServerCommandName } from '../server-commands.ts';
+import { SERVER_PLACES } from './server-places.ts';
 
-/** The commands of the package berth-cli. The commands of the server only say where they are. */
+/** The commands of the package berth-cli. The commands of the server only say where they run. */
 
 const elsewhere =
-  (name: string): Build =>
+  (name: ServerCommandName): Build =>
   (made) => {
+    const { where, commandLine } = SERVER_PLACES[name];
     describe(
       made,
-      `This command needs the server, so it is in the image of Berth and not in the package berth-cli:
+      `This command is not in the package berth-cli, because it needs the server. It ${where}:
 
-  docker run --rm IMAGE ${name}`,
+  ${commandLine.replace(' --env', ' \\\n    --env')}`,
     )
       .allowUnknownOption()
       .allowExcessArguments()
       .action(() => {
-        throw new UsageError(
-          `berth ${name} is not in the package berth-cli: run it with the image of Berth (docker run --rm IMAGE ${name} …)`,
-        );
+        throw new UsageError(`berth ${name} is not in the package berth-cli: it ${where}: ${commandLine}`);
       });
   };
 

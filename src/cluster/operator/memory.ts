@@ -29,6 +29,8 @@ export interface Remembered {
   checked?: Checked;
   /** References to objects of another deployment; undefined: not checked yet. */
   references?: CheckedReferences;
+  /** Time until the next lookup of an additional host is due, in ms; null or undefined: none is due. */
+  domainsPauseMs?: number | null;
   /** Uid of the custom resource whose identity was accepted; undefined: none was accepted yet. */
   acceptedUid?: string | undefined;
   /** Whether the custom resource was read from the API server since the start. The first list of a watch may be stale. */

@@ -13,6 +13,7 @@ import type { StoredImage } from '../../workloads/stored-templates.ts';
 import type { KubeObject, UntypedObject } from '../kube/client/object.ts';
 import type { ManagedFields } from '../kube/compare/managed-fields.ts';
 import type { KnownResponse } from './changes/cluster-changes.ts';
+import type { ObservedHost } from './domains/observed-host.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 import type { StoredNames } from './observe/stored-names.ts';
 
@@ -51,6 +52,8 @@ export interface Observed {
   readonly forbidden?: readonly Forbidden[];
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
+  /** The additional hosts; absent: it has no additional hosts; see domains/observe-domains.ts. */
+  readonly domains?: readonly ObservedHost[];
   /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */
   readonly responses?: ReadonlyMap<string, KnownResponse>;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */

@@ -15,6 +15,7 @@ import { type ReconcileOutcome, runWorkers } from '../kube/queue/controller.ts';
 import { WorkQueue } from '../kube/queue/work-queue.ts';
 import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
+import { DomainLookups, type DomainLookupsOptions } from './domains/domain-lookups.ts';
 import { DigestResolver } from './images/digest-resolver.ts';
 import { CHILD_KIND_NAMES } from './kinds.ts';
 import { type CacheHealth, Caches } from './observe/caches.ts';
@@ -48,6 +49,12 @@ export interface OperatorOptions {
   readonly ownHost?: string | undefined;
   /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
+  /** Domain below which the hub assigns URLs; absent or null: none is known. */
+  readonly appDomain?: string | null | undefined;
+  /** How to look up additional hosts in DNS; absent: their state is unknown. */
+  readonly dns?: DomainLookupsOptions['dns'] | undefined;
+  /** Intervals of these lookups; default: see domain-lookups.ts. */
+  readonly lookupIntervals?: DomainLookupsOptions['intervals'];
   /** Configuration of builds; absent: this operator does not build. */
   readonly builds?: BuildConfig | undefined;
   /** How to look up image digests in registries; absent: images are used as given. */
@@ -189,6 +196,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   caches.onChange((key) => queue.add(key));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
   const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
+  const lookups = options.dns && createDomainLookups(options, options.dns, { queue, signal: term });
   hooks?.onTerm?.({
     queue,
     builds: builds?.queue,
@@ -216,10 +224,12 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         config,
         ownHost: options.ownHost,
         platformHosts: options.platformHosts,
+        appDomain: options.appDomain,
         policy: options.policy ?? resolvePolicy(config.hosting),
         ...(options.patience === undefined ? {} : { patience: options.patience }),
         ...(builds === undefined ? {} : { builds }),
         ...(images === undefined ? {} : { images }),
+        lookups,
         events,
         clock,
         logger,
@@ -260,6 +270,22 @@ function createDigestResolver(
     clock,
     answered: (key) => queue.add(key),
     signal,
+  });
+}
+
+/** Looks up additional hosts during this term. */
+function createDomainLookups(
+  { client, lookupIntervals, clock = systemClock }: OperatorOptions,
+  dns: DomainLookupsOptions['dns'],
+  { queue, signal }: { queue: WorkQueue; signal: AbortSignal },
+): DomainLookups {
+  return new DomainLookups({
+    dns,
+    client,
+    clock,
+    answered: (key) => queue.add(key),
+    signal,
+    ...(lookupIntervals === undefined ? {} : { intervals: lookupIntervals }),
   });
 }
 

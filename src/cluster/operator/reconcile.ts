@@ -27,7 +27,7 @@ type Reconcile = (key: string, signal: AbortSignal, reconcileId?: string) => Pro
  * first after a restart, so it relies only on the state in the cluster.
  */
 export function createReconciler(shared: ReconcilerOptions): Reconcile {
-  const { view, images, config, clock } = shared;
+  const { view, images, lookups, config, clock } = shared;
   const patience: Patience = {
     ...DEFAULT_PATIENCE,
     ...shared.patience,
@@ -54,6 +54,7 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     if (gathered.kind === 'absent') {
       memory.forget(key);
       images?.forget(key);
+      lookups?.forget(key);
       return { kind: 'settled' };
     }
     const options = withReconcileLogger(shared, gathered, common.reconcileId);

@@ -8,6 +8,7 @@ import type { Clock } from '../kube/client/clock.ts';
 import type { EventRecorder } from '../kube/client/events.ts';
 import type { WriteClient } from './act/execute.ts';
 import type { Action } from './action.ts';
+import type { DomainLookups } from './domains/domain-lookups.ts';
 import type { DigestResolver } from './images/digest-resolver.ts';
 import type { ClusterView } from './observe/cluster-view.ts';
 import type { ObservedResource } from './observed.ts';
@@ -23,6 +24,10 @@ export interface ReconcilerOptions {
   readonly ownHost?: string | undefined;
   /** Hosts of other parts of the platform, which no deployment may newly claim; absent: no host is known. */
   readonly platformHosts?: readonly string[] | undefined;
+  /** Domain below which the hub assigns URLs; absent or null: none is known. */
+  readonly appDomain?: string | null | undefined;
+  /** Looks up additional hosts; absent: their state is unknown, and hosts that need proof are not routed. */
+  readonly lookups?: Pick<DomainLookups, 'of' | 'forget'> | undefined;
   /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** State of builds; absent: this operator runs no builds, and the status states this. */

@@ -63,17 +63,17 @@ function afterUnfinished({ leaving, error, stale }: Acted): ReconcileOutcome | u
 
 /** Time of the next reconcile if no event arrives earlier. */
 export function nextReconcile(reconciled: Reconciled): ReconcileOutcome {
-  return requeueForReferences(nextChange(reconciled), reconciled.remembered);
+  const { references, domainsPauseMs = null } = reconciled.remembered;
+  // No watch event reports that objects of forbidden references were created or deleted, and none reports changes in DNS.
+  const outcome = requeueWithin(nextChange(reconciled), references?.pauseMs ?? null);
+  return requeueWithin(outcome, domainsPauseMs);
 }
 
-/**
- * Requeues while references are forbidden, because no watch event reports that the objects of these references were
- * created or deleted.
- */
-function requeueForReferences(outcome: ReconcileOutcome, { references }: Remembered): ReconcileOutcome {
-  const pauseMs = references?.pauseMs ?? null;
+/** Requeues after `pauseMs` at the latest. null: there is no such time. */
+function requeueWithin(outcome: ReconcileOutcome, pauseMs: number | null): ReconcileOutcome {
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
-  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
+  const wanted = Math.max(MIN_REQUEUE_MS, pauseMs);
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, wanted) : wanted;
   return { kind: 'requeue', afterMs };
 }
 

@@ -31,6 +31,8 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get', 'patch']),
+    // The certificates of additional hosts, if cert-manager issues them.
+    ...rightsOn('Certificate', ['get']),
     // `list` reads the Events of one object whose own status gives no reason.
     ...rightsOn('Event', ['create', 'list', 'patch']),
   ];

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { observedDomainSchema } from '../../domain/app-hosts/domain-status.ts';
+import { MAX_DOMAINS } from '../../domain/app-hosts/domains.ts';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
 import { failureSourceSchema } from '../../domain/conditions/failure-source.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
@@ -84,6 +86,12 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .optional()
       .describe(
         'Hosts of all route objects in the cluster, including those that are being deleted, and the generation of the record that the operator used for this observation. Absent: the operator is of an earlier version.',
+      ),
+    domains: z
+      .object({ generation: z.int(), hosts: z.array(observedDomainSchema).max(MAX_DOMAINS) })
+      .optional()
+      .describe(
+        'Observed state of each additional host, and the generation of the record that the operator used. Absent: there are no additional hosts, or the operator is of an earlier version.',
       ),
     active_revision: revisionRefSchema.nullable(),
     rollout_revision: revisionRefSchema.nullable(),

@@ -116,6 +116,10 @@ export const purgeWorkSchema = z.object({
   env_secrets: z
     .array(z.string())
     .describe('All environment Secrets that may exist, because the listener is not allowed to list Secrets.'),
+  domains: z
+    .array(z.string())
+    .optional()
+    .describe('Additional hosts of the deployment, whose certificates are removed. Absent: none.'),
   keep_workloads: z
     .boolean()
     .optional()

@@ -252,6 +252,24 @@ function tracingSpec(
 }
 
 /**
+ * The route. During a deletion, there is no route: other deployments can use the hosts when their routes are observed to be deleted
+ * (hub/store/deployments/host-reservations.ts).
+ */
+function routingSpec({
+  sourceConfig,
+  deleteRequestedAt,
+  domainToken,
+}: Deployment): ManagedDeploymentSpec['routing'] {
+  const { custom_url: url, domains = [] } = sourceConfig;
+  if (deleteRequestedAt !== null) return {};
+  return {
+    ...(url === null ? {} : { url }),
+    ...(domains.length === 0 ? {} : { domains: [...domains] }),
+    ...(domains.length === 0 || domainToken == null ? {} : { domainToken }),
+  };
+}
+
+/**
  * The custom resource with the desired state of a deployment. Pure: the same record gives an equal resource. A revision
  * without an image (not built yet) runs data services only. During the grace period of a deletion, nothing runs and all
  * data is kept.
@@ -263,7 +281,6 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   const {
     resource_spec: spec,
     deployment_type: type,
-    custom_url: url,
     default_ceilings,
   } = withCommandComponents(deployment.sourceConfig, settings);
   const external = externalServices(secretNames, settings);
@@ -299,9 +316,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       database: databaseSpec(effective, external.database, deployment.sourceConfig),
       cache: cacheSpec(effective, external.cache, deployment.sourceConfig),
       podTemplate: podTemplateSpec(effective, input),
-      // Other deployments can use the host when its route is observed to be deleted
-      // (hub/store/deployments/host-reservations.ts).
-      routing: url === null || deleting ? {} : { url },
+      routing: routingSpec(deployment),
       tracing: tracingSpec(tracingProject, secretNames),
     },
   };

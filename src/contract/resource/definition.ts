@@ -15,7 +15,7 @@ export const NOT_OBSERVED = -1;
 /** Maximum length of metadata.name. With the longest suffix (`-orchestrator`) it still fits into a label value (63 characters). */
 export const MAX_APP_NAME = 49;
 
-/** Maximum number of hosts in a status. Berth creates at most two route objects with one host each. */
+/** Maximum number of hosts in a status. Berth creates at most two route objects for each of at most 21 hosts. */
 export const MAX_ROUTE_HOSTS = 64;
 
 /** Maximum number of symptoms in a status. */

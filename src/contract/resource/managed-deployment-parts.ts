@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { MAX_DOMAIN_TOKEN } from '../../domain/app-hosts/challenge.ts';
+import { MAX_DOMAIN_LENGTH, MAX_DOMAINS } from '../../domain/app-hosts/domains.ts';
 import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
 import { containerSchema } from '../../domain/kubernetes/container.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../../domain/kubernetes/metadata.ts';
@@ -161,9 +163,26 @@ export const podTemplateSchema = z
   })
   .describe('Settings of the app pods of all components.');
 
+/** DNS names of at least two labels. */
+const DOMAIN = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/;
+
 export const routingSchema = z
   .strictObject({
     url: routeUrlSchema.optional().describe('https URL under which the api component is reachable.'),
+    domains: z
+      .array(z.string().max(MAX_DOMAIN_LENGTH).regex(DOMAIN))
+      .max(MAX_DOMAINS)
+      .optional()
+      .describe(
+        'Additional hosts under which the api component is reachable, in lower case. status.domains shows DNS, certificate and route of each.',
+      ),
+    domainToken: z
+      .string()
+      .max(MAX_DOMAIN_TOKEN)
+      .optional()
+      .describe(
+        'Text that the values of the TXT records of the hosts are derived from, together with the namespace. The hub sets it for each tenant.',
+      ),
   })
   .describe('External access.');
 

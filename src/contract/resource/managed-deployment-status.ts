@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { observedDomainSchema } from '../../domain/app-hosts/domain-status.ts';
+import { MAX_DOMAINS } from '../../domain/app-hosts/domains.ts';
 import { conditionSchema } from '../../domain/conditions/conditions.ts';
 import { buildStatusSchema } from './build.ts';
 import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './definition.ts';
@@ -221,6 +223,29 @@ export const managedDeploymentStatusSchema = z
       ),
     components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
     url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),
+    domains: z
+      .strictObject({
+        recordGeneration: z
+          .int()
+          .describe('The spec.recordGeneration that the operator used for this observation.'),
+        hosts: z
+          .array(
+            z.strictObject({
+              ...observedDomainSchema.shape,
+              challenge: z
+                .string()
+                .max(128)
+                .optional()
+                .describe(
+                  'Value that the TXT record of the host had when it was verified. Another value is verified again.',
+                ),
+            }),
+          )
+          .max(MAX_DOMAINS)
+          .describe('State of each host.'),
+      })
+      .optional()
+      .describe('Observed state of spec.routing.domains. Absent: there are no additional hosts.'),
     routes: z
       .strictObject({
         recordGeneration: z

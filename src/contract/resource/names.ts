@@ -1,4 +1,4 @@
-import { contentHash, nameHash } from '../../domain/core/hash.ts';
+import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {
@@ -36,6 +36,8 @@ export const ANNOTATIONS = {
   specHash: 'berth.dev/spec-hash',
   /** On the custom resource: its host was changed, and the certificate of the former host may still exist. */
   formerHost: 'berth.dev/former-host',
+  /** On the custom resource: hashes of former additional hosts, whose certificates may still exist, separated by commas. */
+  formerDomains: 'berth.dev/former-domains',
   /** On stored templates: the revision that was active when they were created, as in the status of the custom resource. */
   formerRevision: 'berth.dev/former-revision',
   /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
@@ -84,11 +86,19 @@ export function appName(name: string, id: string): string {
  * digits, so a number in the suffix has fewer than 8 digits.
  */
 const OBJECT_OF_HUB =
-  /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d{1,7})?|\d{1,7}(-\d{1,7})?)$/;
+  /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls(-[0-9a-f]{10})?|host-[0-9a-f]{10}|pull|identity|secrets|env(-\d{1,7})?|\d{1,7}(-\d{1,7})?)$/;
 
 /** Name of the deployment of the hub that may have an object of this name. null: no deployment can. */
 export function hubNameOfObject(name: string): string | null {
   return OBJECT_OF_HUB.exec(name)?.[1] ?? null;
+}
+
+/**
+ * Hash of a host in the names of objects: 10 hex digits, so that no such name looks like that of a deployment of the hub, which
+ * ends in 8.
+ */
+export function hostHash(host: string): string {
+  return fullHash(['host', host]).slice(0, 10);
 }
 
 /** Name of the Lease of the operators of a cluster, in the namespace of Berth. */

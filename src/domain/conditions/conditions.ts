@@ -11,6 +11,8 @@ export const CONDITION_TYPES = {
   Serving: 'The active revision has an available api pod. Rollouts of other revisions do not matter.',
   RouteReady:
     'The route from custom_url to the app exists. Absent if there is no URL, or if Berth does not create routes.',
+  DomainsReady:
+    'Every additional host (domains) has an address in DNS, its proof, a route and a certificate, as far as Berth observes them. Ready does not depend on this condition. Absent if there are no additional hosts.',
   Ready:
     'The desired revision and generation are completely in effect. Also True when nothing is to run: switched off, or without a revision.',
   Reconciling:
@@ -104,6 +106,17 @@ export const REASONS = {
   RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',
   RouteRefused: 'The app has no route: the gateway does not accept it, or another deployment uses the host.',
   RouteUnsupported: 'The cluster does not have the kind of object that BERTH_ROUTING requires.',
+  // additional hosts
+  DomainsRouted: 'Every additional host is routed, and lacks nothing that Berth observes.',
+  DomainUnproven: 'An additional host is not routed, because its TXT record was not found.',
+  DomainRefused:
+    'An additional host has no route: the policy or the gateway does not allow it, or another deployment uses it.',
+  DomainRoutePending:
+    'The route of an additional host is being created, or its gateway has not accepted it yet.',
+  DomainWithoutDns: 'An additional host has no address in DNS.',
+  DomainWithoutCertificate: 'An additional host has no certificate yet.',
+  DomainUnknown:
+    'The state of an additional host is not known, because the DNS server does not answer or Berth creates no routes.',
   // Failures of pods.
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',
@@ -208,6 +221,9 @@ export const TROUBLES: readonly Reason[] = [
   'Conflict',
   'RouteRefused',
   'RouteUnsupported',
+  'DomainUnproven',
+  'DomainRefused',
+  'DomainWithoutDns',
 ];
 
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
@@ -218,6 +234,7 @@ const REPORTED_TYPES: readonly string[] = [
   'DatabaseReady',
   'CacheReady',
   'RouteReady',
+  'DomainsReady',
 ] satisfies ConditionType[];
 
 /** A reason that is also reported for ready objects, because the user may not know the policy that changes them. */

@@ -18,6 +18,10 @@ export const CONDITION_REASONS = [
   'Resumed',
   'RouteExists',
   'RoutePending',
+  'DomainsRouted',
+  'DomainRoutePending',
+  'DomainWithoutCertificate',
+  'DomainUnknown',
   'ListenerNeverSeen',
 ] as const satisfies readonly Reason[];
 

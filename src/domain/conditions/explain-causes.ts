@@ -69,6 +69,7 @@ function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
 const SPECIFIC = [
   'Ready',
   'Paused',
+  'DomainsReady',
   'RouteReady',
   'Serving',
   'Progressing',
@@ -99,7 +100,14 @@ const isRefusal = ({ type, observedGeneration }: Condition) =>
  * Types of conditions about the active revision while a newer revision is desired. All other conditions are about the
  * newer revision.
  */
-const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused', 'RouteReady']);
+const OF_THE_ACTIVE = new Set([
+  'Serving',
+  'DatabaseReady',
+  'CacheReady',
+  'Paused',
+  'RouteReady',
+  'DomainsReady',
+]);
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
 

@@ -231,6 +231,33 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'allow routes of this namespace (allowedRoutes). If another deployment uses the host, the host is available ' +
       'when that deployment no longer uses it. You can also PATCH custom_url to another host.',
   ),
+  DomainsRouted: FINE,
+  DomainUnproven: act(
+    'Create the TXT record that the message names at the DNS provider of the host. domains_status shows the record of each ' +
+      'host. Berth looks it up again every few minutes, and routes the host when the record is found. The deployment serves ' +
+      'under its other addresses meanwhile.',
+  ),
+  DomainRefused: act(
+    'Remove the host from source_config.domains, or ask the administrator of the platform to allow it (domains of the policy, ' +
+      'allowedRoutes and hostname of the Gateway). If another deployment uses the host, the host is available when that ' +
+      'deployment gives it up.',
+  ),
+  DomainRoutePending: wait(
+    'The route of the host is created within seconds. If it takes longer, the controller of the Gateway does not run, or the ' +
+      'cluster does not have the kind of route (BERTH_ROUTING).',
+  ),
+  DomainWithoutDns: act(
+    'Create an A, AAAA or CNAME record at the DNS provider of the host that leads to the ingress or Gateway of the cluster. Berth ' +
+      'looks it up again every few minutes.',
+  ),
+  DomainWithoutCertificate: wait(
+    'The certificate of the host is issued by cert-manager, usually within minutes of the DNS record. If it takes longer, the message ' +
+      'has the reason of cert-manager: the ClusterIssuer (BERTH_TLS_ISSUER), the DNS record of the host, or a CAA record.',
+  ),
+  DomainUnknown: wait(
+    'Berth looks the host up again within minutes. If this does not end, the DNS servers of the operator do not answer ' +
+      '(BERTH_DNS_SERVERS), or Berth creates no routes in this cluster (BERTH_ROUTING).',
+  ),
   RouteUnsupported: act(
     'The administrator of the cluster has to install the Gateway API (Berth detects it), or configure Ingress ' +
       'instead (BERTH_ROUTING). Everything except the route works without the Gateway API.',

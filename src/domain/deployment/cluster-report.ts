@@ -1,3 +1,4 @@
+import type { DomainsReport } from '../app-hosts/domain-status.ts';
 import type { BuildPhase, BuildStep, RevisionBuild } from '../builds/build.ts';
 import type { Condition } from '../conditions/conditions.ts';
 import type { EventReason } from '../conditions/event-reasons.ts';
@@ -82,6 +83,8 @@ export interface ObservedReport {
   readonly url: string | null;
   /** Absent or null: the operator has an earlier version. */
   readonly routes?: RoutesReport | null;
+  /** Absent or null: there are no additional hosts, or the operator has an earlier version. */
+  readonly domains?: DomainsReport | null;
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { domainsBodySchema, domainsOf } from '../app-hosts/domains.ts';
 import { NAME_FORM, nameSchema } from '../core/name.ts';
 import { descendingPathSchema, dnsLabelSchema } from '../kubernetes/names.ts';
 import { line, text } from '../kubernetes/text.ts';
@@ -71,6 +72,7 @@ export const sourceConfigBodySchema = z
       .nullish()
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
+    domains: domainsBodySchema,
     ...podSettingsBodyShape,
   })
   .describe('Configuration whose fields change without a new revision, or cannot change.');
@@ -204,6 +206,7 @@ export function toSourceConfig(body: SourceConfigBody): SourceConfig {
         : { cluster_namespace: body.listener_config.cluster_namespace ?? null },
     install_command: body.install_command ?? null,
     build_command: body.build_command ?? null,
+    ...domainsOf(body),
     ...podSettingsOf(body),
   };
 }

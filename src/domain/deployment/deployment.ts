@@ -1,3 +1,5 @@
+import type { DomainsReport } from '../app-hosts/domain-status.ts';
+import type { DomainsField } from '../app-hosts/domains.ts';
 import type { Condition } from '../conditions/conditions.ts';
 import type { PodSettings } from '../pod-settings/pod-settings.ts';
 import type { Ceilings } from '../resource-spec/effective-spec.ts';
@@ -10,10 +12,10 @@ import type { DeploymentType, Source } from './source.ts';
 export const FALLBACK_NAMESPACE = 'default';
 
 /**
- * source_config as stored: unset fields are null, apart from the pod settings, which are then absent. The names equal the
+ * source_config as stored: unset fields are null, apart from the pod settings and domains, which are then absent. The names equal the
  * names in the API.
  */
-export interface SourceConfig extends PodSettings {
+export interface SourceConfig extends PodSettings, DomainsField {
   integration_id: string | null;
   repo_url: string | null;
   deployment_type: DeploymentType | null;
@@ -54,6 +56,8 @@ export interface Observation {
   generation: number;
   conditions: Condition[];
   url: string | null;
+  /** The additional hosts. Absent or null: not reported, or there are no hosts. */
+  domains?: DomainsReport | null;
   /** Whether the operator observed that no pods run. */
   off: boolean;
   /** Whether database and cache are ready (or external). */
@@ -85,6 +89,8 @@ export interface Deployment {
   /** End of the grace period, until which the deployment can be restored. null: the deployment is not being deleted. */
   purgeAfter: Date | null;
   observation: Observation | null;
+  /** The token of the tenant for TXT records of its hosts. Absent or null: the deployment has no additional hosts. */
+  domainToken?: string | null;
 }
 
 /** A revision: one immutable version of source_revision_config and secrets. */

@@ -114,6 +114,13 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     back: 'PATCH the previous URL, or null. If another deployment has taken the host meanwhile, the response is 409.',
   },
   {
+    fields: ['source_config.domains'],
+    refused:
+      'A host has no DNS record, proof or certificate, another resource of the cluster has it, or the gateway does not accept its route.',
+    reasons: ['DomainUnproven', 'DomainRefused', 'DomainWithoutDns', 'DomainWithoutCertificate'],
+    back: 'PATCH the previous list, or null. The deployment stays READY, and serves under its other addresses.',
+  },
+  {
     fields: ['source_revision_config', 'secrets'],
     refused:
       'The image cannot be built or pulled, its command cannot be started, or its pods do not become ready.',

@@ -1,3 +1,4 @@
+import { mergeDomains } from '../app-hosts/domains.ts';
 import type { BodyIssue } from '../core/body-issue.ts';
 import { sameJson } from '../core/same-json.ts';
 import { mergePodSettings, withoutPodSettings } from '../pod-settings/pod-settings.ts';
@@ -100,8 +101,10 @@ function mergeUrl(
 
 function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceConfig {
   const { sourceConfig } = target;
+  const { domains: _, ...others } = withoutPodSettings(sourceConfig);
   const merged: SourceConfig = {
-    ...withoutPodSettings(sourceConfig),
+    ...others,
+    ...mergeDomains(sourceConfig, sent),
     ...mergePodSettings(sourceConfig, sent),
     custom_url: mergeUrl(target, sent.custom_url),
   };

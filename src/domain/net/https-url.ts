@@ -25,6 +25,11 @@ function isDnsName(host: string): boolean {
   return host.includes('.') && isHostName(host);
 }
 
+/** Whether a name can be routed to an app: a DNS name of at least two labels that is not local to a machine or cluster. */
+export function isRoutableName(host: string): boolean {
+  return isDnsName(host) && !isUnder(host, LOCAL_SUFFIXES);
+}
+
 function isUnder(host: string, suffixes: readonly string[]): boolean {
   return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }
@@ -47,7 +52,7 @@ const publicHost: Check = (url) =>
 const hostName: Check = (url) =>
   isHostName(url.hostname) ? null : 'its host must be a DNS name without wildcards';
 const routableName: Check = (url) =>
-  isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
+  isRoutableName(url.hostname)
     ? null
     : 'must have a DNS name of at least two labels as its host, such as app.example.com';
 const defaultPort: Check = (url) => (url.port === '' ? null : 'must not contain a port');

@@ -1,9 +1,9 @@
 /**
- * Names of objects that Berth creates for a deployment: database credentials, environment, pull Secret and certificate.
+ * Names of objects that Berth creates for a deployment: database credentials, environment, pull Secret and certificates.
  * These names end in `-<8 hex digits of the id>-<suffix>`.
  */
-const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
-const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
+const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls(-[0-9a-f]{10})?|pull|env-\d+)$/;
+const GENERATED_PART = /-(db|db-copy|tls(-[0-9a-f]{10})?|pull|env-\d+)$/;
 
 /** Name of the deployment that an object with this name would belong to. null: the name is not a name of Berth. */
 export function generatedFor(name: string): string | null {

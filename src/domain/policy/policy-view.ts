@@ -38,6 +38,8 @@ export interface PolicyInput {
    * Hosts of the other parts of the platform, such as registry and tracing. Absent: no host of another part is known.
    */
   readonly platformHosts?: readonly string[];
+  /** Domain below which the server assigns URLs. Absent or null: none. */
+  readonly appDomain?: string | null;
 }
 
 /** Input of the rules for pods. */

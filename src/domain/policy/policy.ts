@@ -109,6 +109,15 @@ const policyShape = {
     allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
     refused_hosts: patterns.describe('Hosts that custom_url may not have, even if they are allowed.'),
   }),
+  domains: z.strictObject({
+    allowed_hosts: patterns.describe("Hosts that domains may contain. '*' matches any text."),
+    refused_hosts: patterns.describe('Hosts that domains may not contain, even if they are allowed.'),
+    require_proof: z
+      .boolean()
+      .describe(
+        'Whether a host is routed only after its TXT record _berth-challenge.HOST was found with the value for the tenant.',
+      ),
+  }),
   namespaces: z.strictObject({
     refused: patterns.describe(
       'Namespaces that a client may not choose if the listener has no list of namespaces and therefore serves all.',
@@ -162,6 +171,7 @@ export const policyFileSchema = z
     service_account_token_audiences: policyShape.service_account_token_audiences.optional(),
     metadata: policyShape.metadata.partial().optional(),
     custom_url: policyShape.custom_url.partial().optional(),
+    domains: policyShape.domains.partial().optional(),
     namespaces: policyShape.namespaces.partial().optional(),
     database: policyShape.database.partial().optional(),
     caps: capsSchema.partial().optional(),
@@ -187,6 +197,7 @@ const SELF_HOSTED: Policy = {
   service_account_token_audiences: [],
   metadata: { refused_domains: [], refused_keys: [], allowed_keys: [] },
   custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
+  domains: { allowed_hosts: ['*'], refused_hosts: [], require_proof: false },
   namespaces: { refused: SYSTEM_NAMESPACES },
   database: { min_connections: 0, volume_removal: true },
   caps: {
@@ -223,6 +234,8 @@ const CLOUD: Policy = {
   // No allowed hosts, so that only the server sets custom_url. With allowed hosts, a tenant could use hosts of other
   // tenants under the domain of the platform.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
+  // A policy file that allows hosts asks for proof, unless it says otherwise.
+  domains: { allowed_hosts: [], refused_hosts: [], require_proof: true },
   namespaces: { refused: ['*'] },
   database: { min_connections: 0, volume_removal: true },
   caps: {
@@ -276,6 +289,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
       file.service_account_token_audiences ?? base.service_account_token_audiences,
     metadata: { ...base.metadata, ...file.metadata },
     custom_url: { ...base.custom_url, ...file.custom_url },
+    domains: { ...base.domains, ...file.domains },
     namespaces: { ...base.namespaces, ...file.namespaces },
     database: { ...base.database, ...file.database },
     caps: { ...base.caps, ...file.caps },

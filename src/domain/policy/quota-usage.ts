@@ -19,6 +19,8 @@ export interface QuotaUsage {
   readonly storageGi: number;
   /** GPUs and other devices. Absent: none. */
   readonly gpus?: number;
+  /** Additional hosts, also of a deployment that is switched off. Absent: none. */
+  readonly domains?: number;
 }
 
 /** Usage of a tenant. A deployment that is being deleted counts only with its volume, until the volume is deleted. */
@@ -61,6 +63,8 @@ interface Part {
 export interface Demand {
   readonly parts: readonly Part[];
   readonly storageGi: number;
+  /** Number of additional hosts. Absent: none. */
+  readonly domains?: number;
 }
 
 const UNITS: Readonly<Record<Resource, bigint>> = {
@@ -110,12 +114,13 @@ function dataPart(
   return { name, pods: 1, cpu, memory: effective[fields.memory], gpus: 0, fields };
 }
 
-/** The usage of a deployment. While a deployment is switched off, only its database volume counts. */
+/** The usage of a deployment. While a deployment is switched off, only its database volume and its hosts count. */
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
   const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings, gpu } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
   const storageGi = external.database ? (external.keptVolumeGi ?? 0) : effective.db_storage_gi;
-  if (isOff(effective)) return { parts: [], storageGi };
+  const domains = sourceConfig.domains?.length ?? 0;
+  if (isOff(effective)) return { parts: [], storageGi, domains };
   return {
     parts: [
       ...componentParts(effective, gpu),
@@ -123,6 +128,7 @@ export function demandOf(sourceConfig: SourceConfig, external: ExternalServices)
       ...(external.cache ? [] : [dataPart(effective, 'cache', CACHE_FIELDS)]),
     ],
     storageGi,
+    domains,
   };
 }
 
@@ -131,12 +137,14 @@ const total = ({ parts }: Demand, resource: Resource | 'gpus') =>
 
 /** The total of a demand. */
 export function usageOf(demand: Demand): QuotaUsage {
+  const { domains = 0 } = demand;
   const gpus = total(demand, 'gpus');
   return {
     cpuM: total(demand, 'cpu'),
     memoryMb: total(demand, 'memory'),
     storageGi: demand.storageGi,
     ...(gpus === 0 ? {} : { gpus }),
+    ...(domains === 0 ? {} : { domains }),
   };
 }
 
@@ -215,6 +223,12 @@ const ROWS: readonly Row[] = [
     unit: 'GPUs and other devices',
     amount: ({ gpus = 0 }) => gpus,
     blame: blameGpus,
+  },
+  {
+    quota: 'domains',
+    unit: 'additional hosts',
+    amount: ({ domains = 0 }) => domains,
+    blame: () => ({ loc: ['source_config', 'domains'], text: '' }),
   },
 ];
 

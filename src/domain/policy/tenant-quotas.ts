@@ -38,6 +38,13 @@ export const tenantQuotasSchema = z.strictObject({
     .describe(
       'Maximum number of GPUs and other extended resources requested at full scale. null or absent: no limit.',
     ),
+  domains: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .nullable()
+    .optional()
+    .describe('Maximum number of additional hosts of all deployments. null or absent: no limit.'),
 });
 /** null: no limit. */
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;

@@ -1,3 +1,4 @@
+import type { ObservedDomain } from '../app-hosts/domain-status.ts';
 import type { ReportedFailure } from '../conditions/failure-source.ts';
 import type { ClusterReport } from '../deployment/cluster-report.ts';
 import { PatternAutomaton } from './pattern-automaton.ts';
@@ -128,6 +129,7 @@ export function describesFailure(report: ClusterReport): boolean {
     report.failed !== null ||
     report.inPlaceFailure !== null ||
     (report.symptoms ?? []).length > 0 ||
+    (report.domains?.hosts ?? []).some(({ message }) => message !== undefined) ||
     report.build?.phase === 'Failed' ||
     !report.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   );
@@ -137,7 +139,7 @@ export function describesFailure(report: ClusterReport): boolean {
 export function withTexts(report: ClusterReport, masked: (text: string) => string): ClusterReport {
   if (report.kind === 'refused') return { ...report, message: masked(report.message) };
   if (report.kind !== 'observed') return report;
-  const { conditions, failed, inPlaceFailure, symptoms, build } = report;
+  const { conditions, failed, inPlaceFailure, symptoms, build, domains } = report;
   return {
     ...report,
     conditions: conditions.map((condition) => ({ ...condition, message: masked(condition.message) })),
@@ -147,7 +149,14 @@ export function withTexts(report: ClusterReport, masked: (text: string) => strin
       ? {}
       : { symptoms: symptoms.map((symptom) => maskedFailure(symptom, masked)) }),
     ...(build?.message === undefined ? {} : { build: { ...build, message: masked(build.message) } }),
+    ...(domains == null
+      ? {}
+      : { domains: { ...domains, hosts: domains.hosts.map((host) => maskedDomain(host, masked)) } }),
   };
+}
+
+function maskedDomain(domain: ObservedDomain, masked: (text: string) => string): ObservedDomain {
+  return domain.message === undefined ? domain : { ...domain, message: masked(domain.message) };
 }
 
 function maskedFailure<Failure extends ReportedFailure>(

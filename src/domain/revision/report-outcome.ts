@@ -315,6 +315,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       generation: report.specGeneration,
       conditions: [...report.conditions],
       url: report.url,
+      domains: report.domains ?? null,
       off: report.off,
       dataReady: isDataReady(report.conditions),
       observedAt: now,

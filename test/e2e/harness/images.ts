@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LocalBuildkit } from '../../cluster/images/buildkit.ts';
+import { VERSION } from '../../installation/version.ts';
 
 const app = fileURLToPath(new URL('../app', import.meta.url));
 
 /** Two versions of one app, a page that is served within a moment, and a program that ends at once. */
 export async function pushApps(buildkit: LocalBuildkit, host: string): Promise<void> {
   for (const version of ['1', '2']) {
-    const args = { BASE: `${host}/berth:0.1.0`, VERSION: version };
+    const args = { BASE: `${host}/berth:${VERSION}`, VERSION: version };
     await build(buildkit, app, `${host}/shop:${version}`, args);
   }
   await fromStatic(buildkit, host, 'crashes:1', 'echo "cannot open the shop" >&2; exit 3');

@@ -1,4 +1,5 @@
 /** Responses of the API, with the fields that a walk reads. */
+import { domainsOf } from '../../../src/domain/app-hosts/domains.ts';
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import { type PodSettings, podSettingsOf } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
@@ -30,6 +31,7 @@ export interface WalkDeployment {
   readonly source_config: {
     readonly resource_spec: ResourceSpec | null;
     readonly custom_url: string | null;
+    readonly domains?: readonly string[];
   } & PodSettings;
   readonly source_revision_config: { readonly image_uri: string } & RunSettings;
   readonly effective_resource_spec: unknown;
@@ -78,6 +80,7 @@ export function recordOf({
     settings: runSettingsOf(revision),
     secrets: inOrder,
     customUrl: config.custom_url,
+    ...domainsOf(config),
     ...withPodSettings(podSettingsOf(config)),
   };
 }
@@ -121,12 +124,18 @@ export async function createDeployment(
   world: WalkWorld,
   name: string,
   { type }: LaneIdentity,
-  { spec, image, settings, podSettings, secrets, customUrl }: WalkRecord,
+  { spec, image, settings, podSettings, secrets, customUrl, domains }: WalkRecord,
 ): Promise<WalkDeployment> {
   const body = {
     name,
     source: 'external_image',
-    source_config: { deployment_type: type, resource_spec: spec, custom_url: customUrl, ...podSettings },
+    source_config: {
+      deployment_type: type,
+      resource_spec: spec,
+      custom_url: customUrl,
+      ...domainsOf({ domains }),
+      ...podSettings,
+    },
     source_revision_config: { image_uri: image, ...settings },
     secrets,
   };

@@ -102,6 +102,8 @@ export function replacements(deployment: WalkDeployment, app: string): Replaceme
     [deployment.latest_revision_id, '<revision>'],
     [deployment.active_revision_id, '<revision>'],
     [host === null ? null : new URL(host).hostname, '<host>'],
+    // A walk has at most one additional host at a time.
+    [deployment.source_config.domains?.[0] ?? null, '<domain>'],
   ];
   const known = own.filter((entry): entry is Replacement => entry[0] !== null && entry[0] !== '');
   return known.sort(([a], [b]) => b.length - a.length);
@@ -112,6 +114,7 @@ export function maskText(text: string, masks: readonly Replacement[]): string {
   const masked = masks.reduce((all, [from, to]) => all.replaceAll(from, to), text);
   return masked
     .replaceAll(/<app>-env-\d+/g, '<app>-env')
+    .replaceAll(/<app>-(host|tls)-[0-9a-f]{10}/g, '<app>-$1')
     .replaceAll(/<app>-secrets-[0-9a-f]+/g, '<app>-secrets');
 }
 

@@ -1,4 +1,5 @@
 /** The state of a fresh deployment with the same record. */
+import { domainsOf } from '../../../src/domain/app-hosts/domains.ts';
 import {
   createDeployment,
   deleteDeployment,
@@ -13,10 +14,14 @@ import { settle, untilRight } from './settle.ts';
 import { differencesOf, type Reached } from './state-checks.ts';
 import type { WalkWorld } from './world.ts';
 
-/** The same record with another host, because two deployments cannot have the same one. */
+/** The same record with other hosts, because two deployments cannot have the same one. */
 function directRecord(record: WalkRecord): WalkRecord {
-  if (record.customUrl === null) return record;
-  return { ...record, customUrl: record.customUrl.replace('https://', 'https://direct-') };
+  const { customUrl, domains } = record;
+  return {
+    ...record,
+    customUrl: customUrl?.replace('https://', 'https://direct-') ?? null,
+    ...domainsOf({ domains: domains?.map((host) => `direct-${host}`) }),
+  };
 }
 
 async function reached(world: WalkWorld, id: string): Promise<Reached> {

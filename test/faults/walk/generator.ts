@@ -88,7 +88,8 @@ export class StepGenerator {
     if (dice < 0.24) return this.#secrets(record);
     if (dice < 0.29) return this.#settings(record);
     if (dice < 0.32) return this.#podSettings();
-    if (dice < 0.34) return this.#url();
+    if (dice < 0.33) return this.#url();
+    if (dice < 0.34) return this.#domains();
     if (dice < 0.36) return { move: 'tags', what: 'tags', call: { kind: 'tags', on: random.chance(0.5) } };
     if (dice < 0.4) return this.#spec(rejectedMove(random));
     if (dice < 0.42) return this.#rejectedBody();
@@ -230,6 +231,12 @@ export class StepGenerator {
       `https://b.${host}`,
     ]);
     return this.#patch('custom_url', `custom_url ${url}`, { source_config: { custom_url: url } });
+  }
+
+  #domains(): Omit<WalkStep, 'wait'> {
+    const host = `lane-${this.#identity.lane}.walk.example`;
+    const domains = this.#random.pick([null, [], [`c.${host}`], [`d.${host}`], [`C.${host}.`]]);
+    return this.#patch('domains', `domains ${JSON.stringify(domains)}`, { source_config: { domains } });
   }
 
   /** Changes spec and image in one request. */

@@ -1,3 +1,9 @@
+import {
+  type DomainsBody,
+  domainsBodySchema,
+  domainsOf,
+  mergeDomains,
+} from '../../../src/domain/app-hosts/domains.ts';
 import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
 import {
@@ -22,6 +28,8 @@ export interface WalkRecord {
   readonly settings: RunSettings;
   readonly secrets: readonly Secret[];
   readonly customUrl: string | null;
+  /** Absent: no additional hosts. */
+  readonly domains?: readonly string[];
   /** Absent: no settings. */
   readonly podSettings?: PodSettings;
 }
@@ -47,6 +55,7 @@ export interface PatchOfWalk {
   readonly source_config?: {
     readonly resource_spec?: Readonly<Record<string, unknown>> | null;
     readonly custom_url?: string | null;
+    readonly domains?: readonly string[] | null;
   } & PodSettingsBody;
   readonly source_revision_config?: SentRunSettings & {
     readonly image_uri?: string | null;
@@ -87,6 +96,7 @@ export function isSwitchedOff({ spec }: Pick<WalkRecord, 'spec'>): boolean {
 function podSettingsBodyOf({
   resource_spec: _spec,
   custom_url: _url,
+  domains: _domains,
   ...settings
 }: NonNullable<PatchOfWalk['source_config']>): PodSettingsBody {
   return settings;
@@ -112,8 +122,14 @@ export function afterPatch(record: WalkRecord, body: PatchOfWalk): WalkRecord {
     settings: mergeRunSettings(record.settings, revision ?? {}),
     secrets: secrets ?? record.secrets,
     customUrl: config?.custom_url === undefined ? record.customUrl : config.custom_url,
+    ...mergeDomains(domainsOf(record), domainsBody(config)),
     ...withPodSettings(mergePodSettings(record.podSettings ?? {}, podSettingsBodyOf(config ?? {}))),
   };
+}
+
+/** The additional hosts of a PATCH in their normal form, as the API stores them. */
+function domainsBody(config: PatchOfWalk['source_config']): DomainsBody {
+  return config?.domains === undefined ? {} : { domains: domainsBodySchema.parse(config.domains) };
 }
 
 /** A PATCH that changes one record into the other. The volume size stays. */
@@ -127,6 +143,7 @@ export function patchTo(from: WalkRecord, to: WalkRecord): PatchOfWalk {
     source_config: {
       resource_spec: spec,
       custom_url: to.customUrl,
+      domains: to.domains ?? null,
       ...podSettingsAsPatch(podSettingsOf(to.podSettings ?? {})),
     },
     source_revision_config: { image_uri: to.image, ...wholeSettings(to.settings) },

@@ -29,6 +29,7 @@ export const REJECTIONS: ReadonlySet<string> = new Set<Reason>([
   'Conflict',
   'RecordInvalid',
   'RouteRefused',
+  'DomainRefused',
   'NamespaceNotAllowed',
   'EnvironmentMissing',
   'CredentialsLost',

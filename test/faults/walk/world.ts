@@ -45,11 +45,15 @@ SELECT relname AS table, (n_tup_ins + n_tup_upd + n_tup_del)::float8 AS writes F
 const NAMESPACE = 'berth-walk';
 const CALL_MS = 30_000;
 
-/** Settings of Berth in a walk: pods are ready after a second, image digests are not resolved, routes are created. */
+/**
+ * Settings of Berth in a walk: pods are ready after a second, image digests are not resolved, routes are created, and no DNS
+ * server answers, so that the state of additional hosts is always the same.
+ */
 export const WALK_SETTINGS = {
   BERTH_MIN_READY_SECONDS: '1',
   BERTH_RESOLVE_IMAGES: 'false',
   BERTH_ROUTING: 'ingress',
+  BERTH_DNS_SERVERS: '127.0.0.1:9',
   BERTH_RATE_LIMIT: 'off',
   BERTH_NETWORK_ISOLATION: 'true',
 } as const;

@@ -52,6 +52,9 @@ export function reasonNotSent({ row, what, body, self_hosted }: SecurityRow): st
   if (self_hosted === 'allowed' && Object.keys(config.resource_spec ?? {}).some(isSize)) return 'quota';
   if (row === 'custom_url' && /^a host$|the platform's own$|capitals$/.test(what))
     return 'host of the policy';
+  // Such a host has no route, and status.domains says why: domains.test.ts of the operator.
+  if (row === 'domains' && /^(a host|the platform's own.*|127\.0\.0\.1)$/.test(what))
+    return 'host of the policy';
   if (row === 'custom_url' && NETWORK_HOST.test(what)) return 'host of a network';
   if (row === 'repo_url' && /^https(:\/\/[^@]*)?$/.test(what)) return 'address';
   return null;
@@ -59,9 +62,9 @@ export function reasonNotSent({ row, what, body, self_hosted }: SecurityRow): st
 
 function specOf(row: SecurityRow): Record<string, unknown> {
   const { source_config: config } = row.body({ tenantId: '' } as Client) as {
-    source_config: { resource_spec?: object; custom_url?: string; repo_url?: string };
+    source_config: { resource_spec?: object; custom_url?: string; domains?: string[]; repo_url?: string };
   };
-  const { resource_spec: spec = {}, custom_url: url, repo_url: repoUrl } = config;
+  const { resource_spec: spec = {}, custom_url: url, domains, repo_url: repoUrl } = config;
   const fields = Object.entries(spec);
   const sizes = fields.flatMap(([field, value]) =>
     isSize(field) ? [SIZES[field]?.spec(value as number)] : [],
@@ -75,6 +78,7 @@ function specOf(row: SecurityRow): Record<string, unknown> {
     ...Object.assign({}, ...sizes),
     podTemplate,
     ...(url === undefined ? {} : { routing: { url } }),
+    ...(domains === undefined ? {} : { routing: { domains } }),
     ...(repoUrl === undefined ? {} : { build: { ...build, repoUrl } }),
   };
 }
@@ -83,6 +87,7 @@ function specOf(row: SecurityRow): Record<string, unknown> {
 function namedBy(path: readonly Step[]): string[] {
   const [, first, size, ...below] = path;
   if (first === 'custom_url') return ['routing.url'];
+  if (first === 'domains') return ['routing.domains'];
   if (first === 'repo_url') return ['build.repoUrl'];
   // As a whole it may be too large.
   if (size === undefined) return ['podTemplate', 'larger than'];

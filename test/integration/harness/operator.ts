@@ -7,11 +7,17 @@ import { fileURLToPath } from 'node:url';
 import type { RegistryOptions } from '../../../src/cluster/image-registry/repository-call.ts';
 import { createKubeClient, type ObservedRequest } from '../../../src/cluster/kube/client/client.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { type OperatorState, runOperator } from '../../../src/cluster/operator/operator.ts';
+import {
+  type OperatorOptions,
+  type OperatorState,
+  runOperator,
+} from '../../../src/cluster/operator/operator.ts';
 import type { Patience } from '../../../src/cluster/operator/rollout/failure-rules.ts';
 import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
 import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
+import type { Policy } from '../../../src/domain/policy/policy.ts';
+import { createDnsClient } from '../../../src/outbound/dns-client.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { compileCache } from '../../installation/berth-process.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
@@ -46,6 +52,12 @@ export interface OperatorSettings {
   ownHost?: string;
   /** Of the other parts of the platform; absent: none is known. */
   platformHosts?: readonly string[];
+  /** Of the hub; absent: none. */
+  appDomain?: string;
+  /** DNS servers for additional hosts; absent: hosts are not looked up. */
+  dnsServers?: readonly string[];
+  lookupIntervals?: OperatorOptions['lookupIntervals'];
+  policy?: Policy;
   /** How builds are run; absent: nothing is built. */
   builds?: BuildConfig;
   /** How registries are asked for digests; absent: images are used as given. */
@@ -75,6 +87,10 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     discoveryMs,
     ownHost,
     platformHosts,
+    appDomain,
+    dnsServers,
+    lookupIntervals,
+    policy,
     builds,
     images,
   } = settings;
@@ -99,6 +115,10 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       images,
       ownHost,
       platformHosts,
+      appDomain,
+      ...(dnsServers === undefined ? {} : { dns: createDnsClient({ servers: dnsServers }) }),
+      ...(lookupIntervals === undefined ? {} : { lookupIntervals }),
+      ...(policy === undefined ? {} : { policy }),
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,

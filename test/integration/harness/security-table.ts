@@ -412,6 +412,24 @@ for (const host of [
 ])
   addBody('custom_url', host, url(`https://${host}`), [422, ...URL_AT]);
 
+// domains: as custom_url, without scheme; none by default in cloud mode.
+const DOMAIN_AT = ['source_config', 'domains', 0] as const;
+const domain = (host: string) => ({ source_config: { domains: [host] } });
+addBody('domains', 'a host', () => domain(`${uniqueName().toLowerCase()}.example.com`), 'allowed', [
+  400,
+  ...DOMAIN_AT,
+]);
+addBody('domains', "the platform's own", domain('berth.example.com'), [400, ...DOMAIN_AT]);
+addBody('domains', "the platform's own in capitals", domain('BERTH.Example.Com.'), [400, ...DOMAIN_AT]);
+for (const host of [
+  'localhost',
+  '127.0.0.1',
+  '*.example.com',
+  'shop.example.com:8443',
+  'https://shop.example.com',
+])
+  addBody('domains', host, domain(host), [422, ...DOMAIN_AT]);
+
 // repo_url: https only, no private addresses.
 const git = (repo_url: string) => ({
   source: 'git_host',
@@ -474,6 +492,7 @@ export const TABLE = [
   OUTSIDE,
   SIZES,
   'custom_url',
+  'domains',
   'repo_url',
   UNKNOWN,
 ];

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CHART } from '../../../scripts/manifests.ts';
 import { SETTINGS } from '../../../src/config/settings.ts';
 import { helm } from '../../installation/helm.ts';
+import { VERSION } from '../../installation/version.ts';
 import { named, parsed, podsOf, type Rendered, render, set } from '../harness/chart.ts';
 import { environment } from '../harness/environment.ts';
 
@@ -294,10 +295,10 @@ describe('names and labels', () => {
       for (const { kind, metadata } of objects) {
         if (kind === 'CustomResourceDefinition') continue;
         expect(metadata.labels, `${kind} ${metadata.name}`).toMatchObject({
-          'helm.sh/chart': 'berth-0.1.0',
+          'helm.sh/chart': `berth-${VERSION}`,
           'app.kubernetes.io/name': 'berth',
           'app.kubernetes.io/instance': 'berth',
-          'app.kubernetes.io/version': '0.1.0',
+          'app.kubernetes.io/version': VERSION,
           'app.kubernetes.io/managed-by': 'Helm',
           'app.kubernetes.io/part-of': 'berth',
         });
@@ -305,7 +306,7 @@ describe('names and labels', () => {
       for (const { metadata } of podsOf(objects)) {
         expect(metadata.labels).toMatchObject({
           'app.kubernetes.io/instance': 'berth',
-          'app.kubernetes.io/version': '0.1.0',
+          'app.kubernetes.io/version': VERSION,
         });
         expect(metadata.labels).not.toHaveProperty('helm.sh/chart');
         expect(metadata.labels['app.kubernetes.io/component']).toMatch(

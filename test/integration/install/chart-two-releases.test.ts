@@ -10,6 +10,7 @@ import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import { resolveHelm } from '../../cluster/helm.ts';
 import { root, shellBlocks, textOf } from '../../docs/pages.ts';
 import { helm } from '../../installation/helm.ts';
+import { VERSION } from '../../installation/version.ts';
 import { named, parsed, podsOf, type Rendered, set } from '../harness/chart.ts';
 import { environment } from '../harness/environment.ts';
 
@@ -32,7 +33,7 @@ async function run(block = ''): Promise<{ kubectl: string[]; releases: Record<st
     `shift; "${await resolveHelm()}" template "$@" > "${folder}/$1.yaml" && echo "$1" >> "${folder}/releases"`,
   );
   // The chart of a release is the chart of this checkout.
-  const script = `set -eu\n${block.replaceAll('berth-chart-0.1.0.tgz', CHART)}`;
+  const script = `set -eu\n${block.replaceAll(`berth-chart-${VERSION}.tgz`, CHART)}`;
   const env = { ...process.env, PATH: `${folder}${delimiter}${process.env['PATH']}` };
   const variables = { LISTENER_ID, LISTENER_KEY: 'key', HUB_URL: 'https://berth.example' };
   await promisify(execFile)('sh', ['-c', script], { cwd: root, env: { ...env, ...variables } });

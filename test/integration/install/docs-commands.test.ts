@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPES } from '../../../src/domain/core/api-key.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { allShellBlocks, root } from '../../docs/pages.ts';
+import { allShellBlocks, root, textOf } from '../../docs/pages.ts';
 import { runBerth } from '../../installation/berth-process.ts';
 import { smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { environment } from '../harness/environment.ts';
@@ -135,6 +135,12 @@ test('has one expectation for each block of the docs', () => {
   const words = Object.keys(EXPECTED);
   const matches = blocks.map(({ text }) => words.filter((word) => text.includes(word)));
   expect(matches.flat().sort()).toEqual([...words].sort());
+});
+
+test('the API accepts the first deployment of install.md', async () => {
+  const [, body = ''] = /-d '(\{"name": "hello"[^']+\})'/.exec(textOf('docs/install.md')) ?? [];
+  const answer = await call(adminKey, '/v2/deployments', { ...JSON.parse(body), name: 'installed' });
+  expect(answer.status, await answer.clone().text()).toBe(201);
 });
 
 test.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(

@@ -2,13 +2,14 @@
  * Berth's own image, built from the Dockerfile by a real BuildKit on a base that is named by digest, and run by runc as a
  * pod of the chart is: as its user, without capabilities, on a root file system that is only read.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -22,48 +23,35 @@ import { type LocalBuildkit, startBuildkit } from '../../cluster/images/buildkit
 import { crane } from '../../cluster/images/crane.ts';
 import { startGitOverHttps } from '../../cluster/images/git-over-https.ts';
 import { type LocalRegistry, startRegistry } from '../../cluster/images/registry.ts';
-import { FIRST_TIME_MS, resolveRunc } from '../../cluster/images/tools.ts';
+import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { freePorts } from '../../cluster/ports.ts';
 import { waitFor } from '../../cluster/wait.ts';
+import { shellBlocks, textOf } from '../../docs/pages.ts';
 import { pushBerthImage } from '../../installation/berth-image.ts';
-import { postgres, uniqueName } from '../harness/environment.ts';
+import { VERSION } from '../../installation/version.ts';
+import { environment, postgres } from '../harness/environment.ts';
+import { operatorWorld, startOperator } from '../harness/operator.ts';
+import { App, adminClient } from '../harness/rollouts.ts';
+import { type ImageConfig, output, startContainer } from './image-container.ts';
 
 const run = promisify(execFile);
 /** MiB that Berth adds to its base, unpacked. */
 const MOST_MIB = 100;
 
-interface ImageConfig {
-  config: {
-    User: string;
-    Env: string[];
-    Entrypoint: string[];
-    Cmd: string[];
-    Labels: Record<string, string>;
-    Healthcheck: { Test: string[] };
-  };
-}
-
-interface RuncSpec {
-  process: object;
-  root: object;
-  mounts: object[];
-  linux: { namespaces: { type: string }[] };
-}
-
 let folder: string;
 let registry: LocalRegistry;
 let buildkit: LocalBuildkit;
 let image: string;
-let config: ImageConfig['config'];
+let config: ImageConfig;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-image-'));
   registry = await startRegistry();
   buildkit = await startBuildkit({ registries: [{ host: registry.host, http: true }] });
   await pushBerthImage(buildkit, registry.host);
-  image = `${registry.host}/berth:0.1.0`;
-  ({ config } = JSON.parse(await crane(['config', image])) as ImageConfig);
+  image = `${registry.host}/berth:${VERSION}`;
+  ({ config } = JSON.parse(await crane(['config', image])) as { config: ImageConfig });
   mkdirSync(join(folder, 'rootfs'));
   await crane(['export', image, join(folder, 'rootfs.tar')]);
   await run('tar', ['-x', '-C', join(folder, 'rootfs'), '-f', join(folder, 'rootfs.tar')]);
@@ -73,48 +61,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A container of the image, with the network of this machine, and folders of it by their path in the container. */
-async function container(
+/** A container of the image. */
+const container = (
   args: readonly string[],
   settings: Record<string, string>,
   folders: Record<string, string> = {},
-): Promise<ChildProcess> {
-  const runc = await resolveRunc();
-  const bundle = join(folder, uniqueName('bundle'));
-  mkdirSync(bundle);
-  await run(runc, ['spec', '--bundle', bundle]);
-  const path = join(bundle, 'config.json');
-  const spec = JSON.parse(readFileSync(path, 'utf8')) as RuncSpec;
-  const [uid = 0, gid = 0] = config.User.split(':').map(Number);
-  const capabilities = { bounding: [], effective: [], permitted: [], inheritable: [], ambient: [] };
-  Object.assign(spec.process, {
-    terminal: false,
-    user: { uid, gid },
-    args: [...config.Entrypoint, ...args],
-    env: [...config.Env, ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)],
-    cwd: '/',
-    capabilities,
-    noNewPrivileges: true,
-  });
-  spec.root = { path: join(folder, 'rootfs'), readonly: true };
-  spec.mounts.push({ destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev'] });
-  for (const [destination, source] of Object.entries(folders))
-    spec.mounts.push({ destination, type: 'bind', source, options: ['bind', 'rw', 'nosuid', 'nodev'] });
-  spec.linux.namespaces = spec.linux.namespaces.filter(({ type }) => type !== 'network');
-  writeFileSync(path, JSON.stringify(spec));
-  const state = join(folder, 'runc');
-  return spawn(runc, ['--root', state, 'run', '--bundle', bundle, uniqueName('berth')], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-/** What it prints, and how it ends. */
-async function output(child: ChildProcess): Promise<{ code: number | null; text: string }> {
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += String(chunk)));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, text };
-}
+  workdir = '/',
+) => startContainer({ bundles: folder, config, args, settings, folders, workdir });
 
 it('the image is small, runs as an unprivileged user, and names the file of its SBOM in a label', async () => {
   expect(config.User).toMatch(/^[1-9]\d*:[1-9]\d*$/);
@@ -147,7 +100,7 @@ it('the image is small, runs as an unprivileged user, and names the file of its 
 });
 
 it('the image runs version, migrate and api with a read-only root file system, and stops on SIGTERM', async () => {
-  expect(await output(await container(['version'], {}))).toEqual({ code: 0, text: '0.1.0\n' });
+  expect(await output(await container(['version'], {}))).toEqual({ code: 0, text: `${VERSION}\n` });
   const database: OrdinaryDatabase = await ordinaryDatabase(await postgres());
   const [port = 0, metrics = 0] = await freePorts(2);
   const settings = {
@@ -160,6 +113,9 @@ it('the image runs version, migrate and api with a read-only root file system, a
   const migrated = await output(await container(['migrate'], settings));
   expect(migrated.text).toContain('the database is migrated');
   expect(migrated.code).toBe(0);
+  const keys = ['keys', 'create', '--tenant', 'shop', '--name', 'ci', '-o', 'json'];
+  const created = await output(await container(keys, settings));
+  expect(JSON.parse(created.text)).toMatchObject({ api_key: expect.any(String) });
   const api = await container(['api'], settings);
   const ended = output(api);
   try {
@@ -209,5 +165,44 @@ it('the image clones over HTTPS in the build step `source`, and trusts an additi
     expect(readFileSync(join(folders['/workspace'], 'last-word'), 'utf8')).toContain('GitHostUnavailable');
   } finally {
     await host.stop();
+  }
+});
+
+it('the image exports a deployment and previews an upgrade, in a folder with the kubeconfig of install.md', async () => {
+  const world = await operatorWorld('image');
+  const operator = await startOperator(world.settings);
+  const client = await adminClient();
+  const work = join(folder, 'work');
+  mkdirSync(work);
+  try {
+    const shop = new App(client, world.namespace, 'shop');
+    await shop.apply({ revision: { number: 1, image: 'registry.test/shop:1' } });
+    await shop.ready();
+    const page = 'docs/install.md';
+    const [, section = ''] = textOf(page).split('\n### A kubeconfig for commands in the image\n');
+    const [commands] = shellBlocks(section, page);
+    const { kubectlPath, kubeconfigPath } = environment();
+    const script = `kubectl() { "$KUBECTL" "$@"; }\n${commands?.text}`;
+    const env = { PATH: process.env['PATH'], KUBECTL: kubectlPath, KUBECONFIG: kubeconfigPath };
+    await run('bash', ['-euc', script], { cwd: work, env });
+    const users = readFileSync(join(work, 'berth.kubeconfig'), 'utf8').match(/^- name: .*$/gm);
+    expect(users?.at(-1)).toBe('- name: operator');
+
+    const settings = { BERTH_KUBECONFIG: 'berth.kubeconfig', BERTH_NAMESPACES: world.namespace };
+    const berth = async (...args: string[]) =>
+      output(await container(args, settings, { '/work': work }, '/work'));
+    const exported = await berth('export', 'shop', '-o', 'shop');
+    expect(exported.code, exported.text).toBe(0);
+    expect(readdirSync(join(work, 'shop'))).toEqual(
+      expect.arrayContaining(['README.md', 'kustomization.yaml']),
+    );
+    writeFileSync(join(work, 'values.yaml'), 'policy: ""\n');
+    const preview = await berth('upgrade-preview', '--values', 'values.yaml');
+    expect(preview.text).toMatch(/[01] of 1 deployments would change at their next revision/);
+    expect([0, 2]).toContain(preview.code);
+  } finally {
+    await operator.stop();
+    await client.close();
+    await world.end();
   }
 });

@@ -18,6 +18,7 @@ import { waitFor } from '../../cluster/wait.ts';
 import { type BerthProcess, runBerth, startBerth } from '../../installation/berth-process.ts';
 import { helm as helmOf } from '../../installation/helm.ts';
 import { BERTH_NAMESPACE, manifestObjects } from '../../installation/install.ts';
+import { VERSION } from '../../installation/version.ts';
 import { type DeploymentAnswer, isReady, type KubeItem, smallDeployment } from '../harness/berth.ts';
 import { postgres } from '../harness/environment.ts';
 import { installedWorkloads, runInstalledMigration, startInstalled } from '../harness/installed.ts';
@@ -288,7 +289,7 @@ describe('a change of the version', () => {
     await kubectl('apply', '-f', renderedFile(profile));
     expect(await generations(profile)).toEqual(before);
     const next = readFileSync(renderedFile(profile), 'utf8')
-      .replaceAll('berth:0.1.0', 'berth:0.2.0')
+      .replaceAll(`berth:${VERSION}`, 'berth:next')
       .replace(/name: berth-migrate-\w+/, 'name: berth-migrate-next');
     await kubectlOf(cluster, ['apply', '-f', '-'], next);
     await untilAvailable();

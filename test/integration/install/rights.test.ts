@@ -35,7 +35,13 @@ let use: RightsInUse;
 beforeAll(async () => {
   use = new RightsInUse();
   berth = await startWholeBerth('rights', {
-    settings: { BERTH_ROUTING: 'ingress', BERTH_NETWORK_ISOLATION: 'true' },
+    settings: {
+      BERTH_ROUTING: 'ingress',
+      BERTH_NETWORK_ISOLATION: 'true',
+      BERTH_TLS_ISSUER: 'letsencrypt',
+      // No DNS server is there: the certificates of additional hosts are read all the same.
+      BERTH_DNS_SERVERS: '127.0.0.1:9',
+    },
   });
 });
 afterAll(() => berth.stop());
@@ -89,7 +95,10 @@ const byHand = (name: string, volumePolicy: string) => ({
     revision: { image: 'registry.example/shop/web:1' },
     components: { api: { scale: { min: 2, max: 3 } } },
     database: { volumePolicy },
-    routing: { url: `https://${name}-${berth.namespace}.example.com` },
+    routing: {
+      url: `https://${name}-${berth.namespace}.example.com`,
+      ...(name === 'by-hand' ? { domains: [`${name}-${berth.namespace}.example.org`] } : {}),
+    },
   },
 });
 
@@ -101,7 +110,12 @@ async function handedOver(): Promise<void> {
   await apply(byHand('by-hand', 'Retain'));
   await kubectl('wait', '--for=condition=Ready', 'mdep/by-hand', '--timeout=90s');
   await apply(byHand('by-hand', 'Delete'));
-  await seenTo('berth-operator', 'patch secrets', 'patch controllerrevisions.apps');
+  await seenTo(
+    'berth-operator',
+    'patch secrets',
+    'patch controllerrevisions.apps',
+    'get certificates.cert-manager.io',
+  );
 }
 
 /** Kinds of which an object of somebody else can bar the way: their names are known before. */

@@ -6,6 +6,7 @@ import { processHost, runCommandLine } from '../../../src/cli/command-line.ts';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { completionNodes } from '../../../src/cli/completion/tree.ts';
 import { PACKAGED } from '../../../src/cli/package/commands.ts';
+import { SERVER_PLACES } from '../../../src/cli/package/server-places.ts';
 import { SERVER_COMMANDS } from '../../../src/cli/server-commands.ts';
 
 const host = () => processHost(PACKAGED, []);
@@ -24,14 +25,24 @@ test('has the rows of the whole program', () => {
   expect(names(PACKAGED.rows)).toEqual(names(COMMANDS));
 });
 
-test.each(SERVER_COMMANDS)('berth $name says that it is in the image', async ({ name }) => {
+test.each(SERVER_COMMANDS)('berth $name prints the command line that runs it', async ({ name }) => {
+  const { where, commandLine } = SERVER_PLACES[name];
   expect(await run(name, 'sub', '--option=sk_canary')).toBe(2);
   expect(printed).toEqual([
-    `berth: berth ${name} is not in the package berth-cli: run it with the image of Berth (docker run --rm IMAGE ${name} …); see berth ${name} --help`,
+    `berth: berth ${name} is not in the package berth-cli: it ${where}: ${commandLine}; see berth ${name} --help`,
   ]);
   printed.length = 0;
   expect(await run(name, '--help')).toBe(0);
-  expect(printed.join('\n')).toContain(`docker run --rm IMAGE ${name}`);
+  expect(printed.join('\n').replace(/ \\\n {3}/, '')).toContain(`\n  ${commandLine}`);
+});
+
+test('names a pod for commands that need the database, and a folder for commands that read or write files', () => {
+  for (const name of ['keys', 'tracing', 'config'] as const)
+    expect(SERVER_PLACES[name].commandLine).toMatch(
+      /^kubectl .* deploy\/berth-api -- node \/app\/src\/main\.js /,
+    );
+  for (const name of ['export', 'upgrade-preview'] as const)
+    expect(SERVER_PLACES[name].commandLine).toContain('--volume "$PWD:/work" --workdir /work');
 });
 
 test('does not list, suggest or complete commands that it does not have', async () => {

@@ -220,6 +220,21 @@ describe('the configuration', () => {
       expect(problemsOf({ BERTH_CLOSED_NETWORKS: wrong }), wrong).toHaveLength(1);
   });
 
+  test('reads the DNS servers of the operator, and rejects names and invalid ports', () => {
+    expect(loadConfig({}).dnsServers).toEqual([]);
+    const servers = '10.0.0.10, 10.0.0.11:5353,fd00::10,[fd00::11]:53';
+    expect(loadConfig({ BERTH_DNS_SERVERS: servers }).dnsServers).toEqual(servers.split(/, ?/));
+    for (const wrong of [
+      'dns.example.com',
+      '10.0.0.10:0',
+      '10.0.0.10:70000',
+      '10.0.0.256',
+      '[10.0.0.1]:53',
+      'fd00::1:x',
+    ])
+      expect(problemsOf({ BERTH_DNS_SERVERS: wrong }), wrong).toHaveLength(1);
+  });
+
   test('prefers the kubeconfig of the role', () => {
     const config = loadConfig({ KUBECONFIG: '/a', BERTH_OPERATOR_KUBECONFIG: '/b' });
     expect([config.listenerKubeconfig, config.operatorKubeconfig]).toEqual(['/a', '/b']);

@@ -52,6 +52,12 @@ test('docs/policy.md has a row for the quota of GPUs, which has no default', () 
     expect(tenant_quotas).not.toHaveProperty('gpus');
 });
 
+test('docs/policy.md has a row for the quota of domains, which has no default', () => {
+  expect(text).toMatch(/^\| `tenant_quotas\.domains` .*\| any \| any /m);
+  for (const { tenant_quotas } of Object.values(DEFAULT_POLICIES))
+    expect(tenant_quotas).not.toHaveProperty('domains');
+});
+
 test('docs/policy.md has a valid policy file as its example', () => {
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
   expect(policyFileSchema.safeParse(parse(yaml)).error).toBeUndefined();
@@ -90,6 +96,9 @@ test('docs/policy.md has the other defaults that are in force', () => {
   expect(cloud.service_accounts.allowed).toEqual([]);
   expect(cells('custom_url.allowed_hosts')?.[1]).toMatch(/^none/);
   expect(cloud.custom_url.allowed_hosts).toEqual([]);
+  expect(cells('domains.allowed_hosts')).toEqual(['any', 'none']);
+  expect(both(({ domains }) => String(domains.allowed_hosts))).toEqual(['*', '']);
+  expect(cells('domains.require_proof')).toEqual(both(({ domains }) => `\`${domains.require_proof}\``));
   expect(cells('service_account_token_audiences')).toEqual(['none', 'none']);
   expect(both((policy) => String(policy.service_account_token_audiences))).toEqual(['', '']);
   expect(cells('metadata.refused_domains')).toEqual(['none', 'any']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closingLine } from '../../../scripts/test.ts';
+import { closingLine, skippedTests } from '../../../scripts/test.ts';
 
 const report = (more: object) => ({
   numPassedTests: 0,
@@ -10,7 +10,7 @@ const report = (more: object) => ({
   testResults: [],
   ...more,
 });
-const file = (status: string, assertionResults: unknown[]) => ({
+const file = (status: string, assertionResults: { status?: string; fullName?: string }[]) => ({
   status,
   assertionResults,
   message: '',
@@ -32,4 +32,18 @@ describe('the closing line of the test run', () => {
   ])('counts %j as "%s"', (counts, line, failed) => {
     expect(closingLine(report(counts))).toEqual({ line, failed });
   });
+});
+
+test('names each skipped test by its file', () => {
+  const results = [
+    { status: 'passed', fullName: 'the package prints its version' },
+    { status: 'skipped', fullName: 'the package on Node 22 prints its version' },
+    { status: 'failed', fullName: 'the package has types' },
+    { status: 'todo', fullName: 'the package has a page of manual' },
+  ];
+  const name = `${process.cwd()}/test/integration/cli/installed.long.test.ts`;
+  expect(skippedTests({ testResults: [{ ...file('passed', results), name }] })).toEqual([
+    'test/integration/cli/installed.long.test.ts: the package on Node 22 prints its version',
+    'test/integration/cli/installed.long.test.ts: the package has a page of manual',
+  ]);
 });

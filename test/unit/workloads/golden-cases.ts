@@ -200,6 +200,24 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
     config: { ...SELF_HOSTED, routing: { mode: 'gateway', className: 'edge/public', tlsIssuer: null } },
   },
   {
+    name: 'domains',
+    about: 'Additional hosts beside custom_url: a route and a certificate of each.',
+    request: {
+      ...minimalRequest(),
+      source_config: {
+        custom_url: 'https://demo.example.com/shop',
+        domains: ['demo.example.org', 'www.demo.example.org'],
+      },
+    },
+    config: { ...SELF_HOSTED, routing: { mode: 'ingress', className: 'nginx', tlsIssuer: 'letsencrypt' } },
+  },
+  {
+    name: 'domains-gateway',
+    about: 'Additional hosts without custom_url, by Gateway API.',
+    request: { ...minimalRequest(), source_config: { domains: ['demo.example.org'] } },
+    config: { ...SELF_HOSTED, routing: { mode: 'gateway', className: 'edge/public', tlsIssuer: null } },
+  },
+  {
     name: 'operator-settings',
     about:
       'BERTH_HEALTH_PATH, an OTLP endpoint, a storage class, another deadline, pods that must stay ready, no routing.',

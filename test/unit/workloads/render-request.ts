@@ -34,6 +34,8 @@ export const REVISION_ID = '0198c0de-0000-7000-8000-0000000000e1';
 const RESOURCE_UID = '11111111-2222-4333-8444-555555555555';
 /** In place of the random one. */
 export const PASSWORD = 'random/password';
+/** Token of the tenant for TXT records of additional hosts. */
+const DOMAIN_TOKEN = 'random-token';
 
 export const SELF_HOSTED: RenderConfig = {
   hosting: 'self_hosted',
@@ -102,6 +104,7 @@ function deploymentOf(request: RequestBody, config: RenderConfig): Deployment {
     deleteRequestedAt: null,
     purgeAfter: null,
     observation: null,
+    domainToken: request.source_config.domains === undefined ? null : DOMAIN_TOKEN,
   };
 }
 

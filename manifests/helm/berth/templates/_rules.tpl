@@ -50,6 +50,9 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes]
   verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [cert-manager.io]
+  resources: [certificates]
+  verbs: [get]
 {{- end }}
 
 {{- define "berth.listenerRules" -}}

@@ -63,6 +63,20 @@ function serviceLines({ database, cache }: Deployment['source_config']): Line[] 
   ];
 }
 
+/** The additional hosts, with what each lacks. */
+function domainsTable({ domains_status: domains = [] }: Deployment): string {
+  if (domains.length === 0) return '';
+  const rows = domains.map(({ host, dns, proof, certificate, route, message }) => [
+    host,
+    dns,
+    proof,
+    certificate,
+    route,
+    cell(message),
+  ]);
+  return `\n\n${table(['DOMAIN', 'DNS', 'PROOF', 'CERTIFICATE', 'ROUTE', 'MESSAGE'], rows)}`;
+}
+
 function details(deployment: Deployment): string {
   const { source_revision_config: config, conditions, secrets } = deployment;
   const lines = fields([
@@ -83,9 +97,10 @@ function details(deployment: Deployment): string {
     ['Created', deployment.created_at],
     ['Updated', deployment.updated_at],
   ]);
-  if (conditions.length === 0) return lines;
+  const domains = domainsTable(deployment);
+  if (conditions.length === 0) return `${lines}${domains}`;
   const rows = conditions.map(({ type, status, reason, message }) => [type, status, reason, cell(message)]);
-  return `${lines}\n\n${table(['CONDITION', 'STATUS', 'REASON', 'MESSAGE'], rows)}`;
+  return `${lines}${domains}\n\n${table(['CONDITION', 'STATUS', 'REASON', 'MESSAGE'], rows)}`;
 }
 
 /**

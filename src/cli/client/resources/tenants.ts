@@ -53,7 +53,8 @@ function takesQuotas(made: Command): Command {
     .addOption(option('--cpu <cores>', 'maximum of processor cores, such as 2.5', fractional))
     .addOption(option('--memory-mb <mib>', 'maximum of memory in MiB', fractional))
     .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional))
-    .addOption(option('--gpus <n>', 'maximum number of GPUs', whole));
+    .addOption(option('--gpus <n>', 'maximum number of GPUs', whole))
+    .addOption(option('--domains <n>', 'maximum number of additional hosts', whole));
 }
 
 type Quota = number | 'none';
@@ -64,17 +65,19 @@ interface QuotaOptions {
   readonly memoryMb?: Quota;
   readonly storageGi?: Quota;
   readonly gpus?: Quota;
+  readonly domains?: Quota;
 }
 
 const limitOf = (quota: Quota | undefined) => (quota === 'none' ? null : quota);
 
-const quotasOf = ({ deployments, cpu, memoryMb, storageGi, gpus }: QuotaOptions): Quotas =>
+const quotasOf = ({ deployments, cpu, memoryMb, storageGi, gpus, domains }: QuotaOptions): Quotas =>
   given({
     deployments: limitOf(deployments),
     cpu: limitOf(cpu),
     memory_mb: limitOf(memoryMb),
     storage_gi: limitOf(storageGi),
     gpus: limitOf(gpus),
+    domains: limitOf(domains),
   });
 
 const create = (host: Host) =>

@@ -40,6 +40,7 @@ export const RESOURCES = {
   Ingress: resource('networking.k8s.io/v1', 'Ingress', 'ingresses'),
   NetworkPolicy: resource('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   HTTPRoute: resource('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
+  Certificate: resource('cert-manager.io/v1', 'Certificate', 'certificates'),
   Job: resource('batch/v1', 'Job', 'jobs'),
   StorageClass: resource('storage.k8s.io/v1', 'StorageClass', 'storageclasses', false),
   CustomResourceDefinition: resource(

@@ -20,6 +20,7 @@ import {
   specHashOf,
 } from '../resource-view.ts';
 import type { EnvSecrets } from './env-secrets.ts';
+import { formerDomainHashes } from './former-domains.ts';
 import type { IdentityRecords } from './identity-records.ts';
 import type { PullSecrets } from './pull-secret.ts';
 import { namespaceHold } from './purge-holds.ts';
@@ -71,6 +72,12 @@ function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
   return isNoted || (before !== null && before !== wantedHost(item.spec));
 }
 
+/** Annotation with the former additional hosts whose certificates may still exist. */
+function formerDomains(live: Resource | undefined, item: ApplyWork): Record<string, string> {
+  const left = formerDomainHashes(live, item.spec);
+  return left.length === 0 ? {} : { [ANNOTATIONS.formerDomains]: left.join(',') };
+}
+
 function desired(item: ApplyWork, live?: Resource): Resource {
   return {
     apiVersion: MANAGED_DEPLOYMENT.apiVersion,
@@ -82,6 +89,7 @@ function desired(item: ApplyWork, live?: Resource): Resource {
       annotations: {
         [ANNOTATIONS.specHash]: item.spec_hash,
         ...(leavesHost(live, item) ? { [ANNOTATIONS.formerHost]: 'true' } : {}),
+        ...formerDomains(live, item),
       },
     },
     spec: keepsFormerNames(live) ? (item.spec as unknown as Resource['spec']) : currentSpec(item.spec),

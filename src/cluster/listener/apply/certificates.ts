@@ -1,6 +1,6 @@
-import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
+import { ANNOTATIONS, FIELD_MANAGERS, hostHash } from '../../../contract/resource/names.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { tlsSecretName } from '../../../workloads/names.ts';
+import { hostTlsSecretName, tlsSecretName } from '../../../workloads/names.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
@@ -13,11 +13,12 @@ import { TermOver } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
 import type { EnvSecrets } from './env-secrets.ts';
+import { notedDomains } from './former-domains.ts';
 
 /**
- * Removes the certificate and key of a host that a deployment no longer uses, because another tenant may use the host
- * next. cert-manager keeps the Secret when its Certificate is deleted. A host change is marked by an annotation on
- * the custom resource. The annotation is removed only after the Secret is confirmed to be gone, so it survives
+ * Removes the certificates and keys of hosts that a deployment no longer uses, because another tenant may use them
+ * next. cert-manager keeps the Secret when its Certificate is deleted. A change of hosts is marked by annotations on
+ * the custom resource. The annotations are removed only after the Secrets are confirmed to be gone, so they survive
  * restarts.
  */
 
@@ -49,17 +50,35 @@ interface CheckState {
   readonly pauseMs: number;
 }
 
-function isNoted({ metadata }: Resource): boolean {
-  return (
-    metadata.annotations?.[ANNOTATIONS.formerHost] !== undefined && metadata.deletionTimestamp === undefined
-  );
+/** Annotations that mark a change of hosts. */
+const NOTES = [ANNOTATIONS.formerHost, ANNOTATIONS.formerDomains] as const;
+
+const isMarked = ({ metadata }: Resource, annotation: string) =>
+  metadata.annotations?.[annotation] !== undefined;
+
+function isNoted(resource: Resource): boolean {
+  const isChanged = NOTES.some((note) => isMarked(resource, note));
+  return isChanged && resource.metadata.deletionTimestamp === undefined;
 }
 
 /** Whether the operator has processed the desired state and no route uses another host any more. */
-function isRouted({ spec, status, metadata }: Resource): boolean {
+function isRouted(resource: Resource): boolean {
+  const { spec, status, metadata } = resource;
   if (status?.observedGeneration !== metadata.generation) return false;
+  const former = notedDomains(resource);
+  if (status?.routes?.hosts.some((host) => former.includes(hostHash(host))) === true) return false;
   const { url } = status ?? {};
   return url === undefined || (URL.canParse(url) && new URL(url).hostname === wantedHost(spec));
+}
+
+/** The Secrets of certificates that may be those of former hosts. `host`: a certificate for this host stays. */
+function formerCertificates(resource: Resource): { secret: string; host: string | null }[] {
+  const { spec, metadata } = resource;
+  const ofUrl = { secret: tlsSecretName({ metadata }), host: wantedHost(spec) };
+  return [
+    ...(isMarked(resource, ANNOTATIONS.formerHost) ? [ofUrl] : []),
+    ...notedDomains(resource).map((hash) => ({ secret: hostTlsSecretName({ metadata }, hash), host: null })),
+  ];
 }
 
 /** Checks one resource. */
@@ -84,20 +103,19 @@ async function checkCertificate(
   const guard = () => {
     if (!term.isValid()) throw new TermOver();
   };
-  const secret = tlsSecretName({ metadata: { name } });
-  const removed = await secrets.removeCertificate(
-    { namespace },
-    secret,
-    guard,
-    signal,
-    wantedHost(resource.spec),
-  );
-  if (removed) {
-    logger.info({ namespace, secret }, 'removed the certificate of a host that is no longer used');
+  const removed: string[] = [];
+  for (const { secret, host } of formerCertificates(resource)) {
+    const found = await secrets.removeCertificate({ namespace }, secret, guard, signal, host);
+    if (found !== undefined) removed.push(secret);
+  }
+  if (removed.length > 0) {
+    logger.info({ namespace, secrets: removed }, 'removed certificates of hosts that are no longer used');
     return pause(Math.min(2 * last.pauseMs, LONGEST_PAUSE_MS));
   }
   guard();
-  const patch = { metadata: { resourceVersion, annotations: { [ANNOTATIONS.formerHost]: null } } };
+  const marks = NOTES.filter((note) => isMarked(resource, note));
+  const annotations = Object.fromEntries(marks.map((mark) => [mark, null]));
+  const patch = { metadata: { resourceVersion, annotations } };
   try {
     const written = await client.patch<Resource>(RESOURCES.ManagedDeployment, { namespace, name }, patch, {
       fieldManager: FIELD_MANAGERS.listener,

@@ -24,6 +24,8 @@ const WITH_SURGE = 2;
  * and two Secrets for a certificate and its next key. The rest is room for Secrets that are not removed yet.
  */
 const SECRETS_OF_ONE = 25;
+/** Secrets of an additional host: its certificate, and its next key. Without a quota of hosts, the room above must do. */
+const SECRETS_OF_DOMAIN = 2;
 
 /** `spec.hard` of the ResourceQuota. A resource without a tenant quota has no limit. */
 export function namespaceQuota({
@@ -31,6 +33,7 @@ export function namespaceQuota({
   cpu,
   memory_mb,
   storage_gi,
+  domains,
 }: TenantQuotas): Record<string, string> {
   const most = deployments === null ? null : maxInCluster(deployments);
   const entries: [string, string | null][] = [
@@ -38,7 +41,10 @@ export function namespaceQuota({
     ['requests.memory', memory_mb === null ? null : `${Math.ceil(memory_mb) * WITH_SURGE}Mi`],
     ['requests.storage', storage_gi === null ? null : `${Math.ceil(storage_gi)}Gi`],
     ['persistentvolumeclaims', most === null ? null : String(most)],
-    ['count/secrets', most === null ? null : String(most * SECRETS_OF_ONE)],
+    [
+      'count/secrets',
+      most === null ? null : String(most * SECRETS_OF_ONE + (domains ?? 0) * SECRETS_OF_DOMAIN),
+    ],
   ];
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
 }

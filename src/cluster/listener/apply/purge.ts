@@ -1,12 +1,17 @@
 import type { PurgeWork } from '../../../contract/protocol/work-protocol.ts';
-import { identitySecretName, LABELS, pullSecretName } from '../../../contract/resource/names.ts';
+import { hostHash, identitySecretName, LABELS, pullSecretName } from '../../../contract/resource/names.ts';
 import {
   combinedHold,
   type DeletionHold,
   finalizerHold,
   isHoldReason,
 } from '../../../domain/deployment/deletion-hold.ts';
-import { credentialsCopyName, databaseName, tlsSecretName } from '../../../workloads/names.ts';
+import {
+  credentialsCopyName,
+  databaseName,
+  hostTlsSecretName,
+  tlsSecretName,
+} from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
@@ -106,6 +111,12 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   ];
 }
 
+/** Secrets that cert-manager keeps, which have no label of Berth. */
+function certificateSecrets({ name, domains = [] }: PurgeWork): string[] {
+  const ofApp = { metadata: { name } };
+  return [tlsSecretName(ofApp), ...domains.map((host) => hostTlsSecretName(ofApp, hostHash(host)))];
+}
+
 /** @returns the objects that still existed */
 async function deleteUnowned(
   kind: ResourceKind,
@@ -195,15 +206,17 @@ async function removeRest(
   deps: PurgeDeps,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { namespace, name, deployment_id: deploymentId } = item;
+  const { namespace, deployment_id: deploymentId } = item;
   const { secrets, guard } = deps;
   const found: Found = { left: [], holds: [], rejected: false };
   const ofKind = (kind: string) => (object: KubeObject) => ({ ...object, kind });
   await attempt(found, namespace, async () => {
     const kept = await secrets.remove(item, names, guard, signal);
-    const tls = await secrets.removeCertificate(item, tlsSecretName({ metadata: { name } }), guard, signal);
-    const keptTls = tls !== undefined && (tls.metadata.finalizers ?? []).length > 0 ? [tls] : [];
-    return [...kept, ...keptTls].map(ofKind(RESOURCES.Secret.kind));
+    for (const secret of certificateSecrets(item)) {
+      const tls = await secrets.removeCertificate(item, secret, guard, signal);
+      if (tls !== undefined && (tls.metadata.finalizers ?? []).length > 0) kept.push(tls);
+    }
+    return kept.map(ofKind(RESOURCES.Secret.kind));
   });
   for (const kind of UNOWNED) {
     await attempt(found, namespace, () => deleteUnowned(kind, item, deps, signal));

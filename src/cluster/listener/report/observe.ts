@@ -143,6 +143,13 @@ function routesOf({ routes }: ManagedDeploymentStatus): Pick<ObservedReport, 'ro
   return routes === undefined ? {} : { routes: { generation: routes.recordGeneration, hosts: routes.hosts } };
 }
 
+/** Hosts of a resource that is being deleted are not reported as current. */
+function domainsOf({ domains }: ManagedDeploymentStatus): Pick<ObservedReport, 'domains'> {
+  if (domains === undefined) return {};
+  const hosts = domains.hosts.map(({ challenge: _, ...host }) => host);
+  return { domains: { generation: domains.recordGeneration, hosts } };
+}
+
 function buildOf({ build }: ManagedDeploymentStatus): Pick<ObservedReport, 'build'> {
   if (build === undefined) return {};
   const { startTime, completionTime, ...others } = build;
@@ -172,6 +179,7 @@ export function observedReport(resource: Resource): ObservedReport | null {
     off: status.suspended ?? false,
     url: leaves ? null : (status.url ?? null),
     ...routesOf(status),
+    ...(leaves ? {} : domainsOf(status)),
     active_revision: revisionRef(status.activeRevision),
     rollout_revision: revisionRef(status.rollout),
     ...buildOf(status),

@@ -117,7 +117,7 @@ function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, '
  */
 const CREDENTIALS = /-(db|db-copy)$/;
 const VOLUME = /-db$/;
-const CERTIFICATE = /-tls$/;
+const CERTIFICATE = /-tls(-[0-9a-f]{10})?$/;
 
 function whyForbidden(
   reference: ReferencedObject,

@@ -15,7 +15,7 @@ import { hasGivenName } from './identity.ts';
  * resources must not get one of these hosts, or the hub's own host, through the operator.
  */
 
-type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
+export type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
 export interface PlatformHosts {
   /** The hub's own host, which no route may use. null: unknown. */
@@ -47,9 +47,7 @@ export function hostRefusal({ resource }: Observed, view: Hosts, platform: Platf
     return `${host} is the platform's own host`;
   if (!isRouted && isRefusedByPolicy(host, asked, platform))
     return `the policy (custom_url.refused_hosts) does not allow the host ${host}`;
-  const [holder] = claimants(host, asked, view);
-  if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
-  return `the host ${host} belongs to another deployment`;
+  return isTaken(host, asked, view, () => true) ? `the host ${host} belongs to another deployment` : null;
 }
 
 /**
@@ -68,16 +66,35 @@ export function isRefusedByPolicy(
 }
 
 /**
+ * Whether another resource has the host. A resource that has proven that the host belongs to it comes before one that has not.
+ * @param isProven whether a resource has proven it, or needs no proof
+ */
+export function isTaken(
+  host: string,
+  resource: UntypedObject,
+  view: Hosts,
+  isProven: (resource: UntypedObject) => boolean,
+): boolean {
+  const [holder] = claimants(host, resource, view, isProven);
+  return holder !== undefined && keyOf(holder) !== keyOf(resource);
+}
+
+/**
  * All resources that request the host, the holder first. Of copies of one deployment, only one is reconciled; see
  * identity.ts.
  */
-function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedObject[] {
+function claimants(
+  host: string,
+  resource: UntypedObject,
+  view: Hosts,
+  isProven: (resource: UntypedObject) => boolean,
+): UntypedObject[] {
   const others = view.resourcesOfHost(host).filter((other) => {
     return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
   });
   if (others.length === 0) return [];
   const rank = (each: UntypedObject) =>
-    `${hasRoute(each, host, view) ? 0 : 1} ${each.metadata.creationTimestamp ?? ''} ${keyOf(each)}`;
+    `${hasRoute(each, host, view) ? 0 : isProven(each) ? 1 : 2} ${each.metadata.creationTimestamp ?? ''} ${keyOf(each)}`;
   return [resource, ...others]
     .map((each) => ({ each, rank: rank(each) }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))
@@ -92,7 +109,7 @@ function isCopy(one: UntypedObject, other: UntypedObject): boolean {
 }
 
 /** Whether a route that the resource owns has the host. A label does not count, because any user can set a label. */
-function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
+export function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
   return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
     const owner = controllerOf(route);
     const isOwn = owner?.kind === MANAGED_DEPLOYMENT.kind && owner.uid === resource.metadata.uid;

@@ -1,10 +1,12 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
-import type { DesiredObject } from '../../../workloads/desired-object.ts';
+import type { DesiredObject, KubeObject } from '../../../workloads/desired-object.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';
+import { app } from '../../../workloads/names.ts';
 import { portsOf } from '../../../workloads/run-settings.ts';
 import { componentsThatYield } from '../access/exclusive-volumes.ts';
 import { allowedImages, refusedServices, withoutRefusedServices } from '../access/service-spec-policy.ts';
+import { isAdmitted } from '../domains/observed-host.ts';
 import { isRouteKind } from '../kinds.ts';
 import { chooseDataImages, type DataImages } from '../observe/data-images.ts';
 import type { Observed } from '../observed.ts';
@@ -37,6 +39,15 @@ function servingPorts(observed: Observed, target: Target, { networkIsolation }: 
   }
 }
 
+/** Whether the host of a route object may be routed. */
+function mayRoute(
+  { metadata: { name } }: KubeObject,
+  { resource, hostRefused, domains = [] }: Observed,
+): boolean {
+  if (name === app(resource)) return hostRefused === undefined;
+  return domains.some((host) => host.routeName === name && isAdmitted(host));
+}
+
 /** The target and the objects for it. Objects that the policy or the cluster does not allow are omitted. */
 export function desiredState(observed: Observed, config: RenderConfig, now: Date): DesiredState {
   const target = selectTarget(observed, config, now);
@@ -52,8 +63,8 @@ export function desiredState(observed: Observed, config: RenderConfig, now: Date
     servingPorts: servingPorts(observed, target, config),
   });
   const allowed = withoutRefusedServices(rendered, observed).filter(
-    ({ object: { kind } }) =>
-      !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
+    ({ object }) =>
+      !observed.missingKinds?.has(object.kind) && (!isRouteKind(object.kind) || mayRoute(object, observed)),
   );
   const objects = withPinnedTemplates(allowed, wanted, observed, dataImages, refusedServices(observed));
   return { target, objects, dataImages, isHeld, yielding };

@@ -1,7 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { labelValue } from '../../../workloads/labels.ts';
-import { wantedHost } from '../../../workloads/objects/app-url.ts';
+import { wantedHosts } from '../../../workloads/objects/app-url.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 
 /** Index keys of the caches, and the tenant of a custom resource. */
@@ -18,10 +18,9 @@ export function keptKeys({ metadata: { namespace, labels } }: KubeObject): strin
   return value === undefined ? [] : [`${namespace}/${value}`];
 }
 
-/** Key of a custom resource by the host of its URL. */
+/** Keys of a custom resource by its hosts. */
 export function hostKeys(object: UntypedObject): string[] {
-  const host = wantedHost(object['spec']);
-  return host === null ? [] : [host];
+  return wantedHosts(object['spec']);
 }
 
 export const WITH_BUILD = 'yes';

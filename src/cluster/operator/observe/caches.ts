@@ -1,5 +1,5 @@
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
-import { wantedHost } from '../../../workloads/objects/app-url.ts';
+import { wantedHosts } from '../../../workloads/objects/app-url.ts';
 import { isSecretSentinel } from '../../../workloads/objects/secret-sentinel.ts';
 import type { ObjectVersion } from '../../kube/cache/compressed-store.ts';
 import type { Reflector, ReflectorStats } from '../../kube/cache/reflector.ts';
@@ -103,18 +103,17 @@ export class Caches implements ClusterView {
     for (const reflector of this.#resources.values()) {
       reflector.addHandlers({
         added: (object) => {
-          this.#notifyClaimants(wantedHost(object['spec']));
+          this.#notifyClaimants(wantedHosts(object['spec']));
           this.#notifyRivals(object);
         },
         updated: (object, old) => {
           this.#notifyRivals(object);
-          const [now, before] = [wantedHost(object['spec']), wantedHost(old['spec'])];
-          if (now === before) return;
-          this.#notifyClaimants(before);
-          this.#notifyClaimants(now);
+          const [now, before] = [wantedHosts(object['spec']), wantedHosts(old['spec'])];
+          this.#notifyClaimants(before.filter((host) => !now.includes(host)));
+          this.#notifyClaimants(now.filter((host) => !before.includes(host)));
         },
         deleted: (object) => {
-          this.#notifyClaimants(wantedHost(object['spec']));
+          this.#notifyClaimants(wantedHosts(object['spec']));
           this.#notifyRivals(object);
         },
       });
@@ -196,10 +195,8 @@ export class Caches implements ClusterView {
   }
 
   /** Notifies all resources that request a host when another resource requests it or no longer requests it. */
-  #notifyClaimants(host: string | null): void {
-    if (host === null) return;
-    const keys = this.resourcesOfHost(host).map(keyOf);
-    this.#notify(keys);
+  #notifyClaimants(hosts: readonly string[]): void {
+    for (const host of hosts) this.#notify(this.resourcesOfHost(host).map(keyOf));
   }
 
   #notifyAll(): void {

@@ -3,7 +3,9 @@ import { hostRefusal } from '../access/host-claims.ts';
 import { checked } from '../access/spec-policy.ts';
 import { standingFailure } from '../builds/standing-failure.ts';
 import { unbuiltStatus } from '../builds/unbuilt.ts';
+import { observeDomains } from '../domains/observe-domains.ts';
 import { imageQuery } from '../images/image-lookup.ts';
+import type { Remembered } from '../memory.ts';
 import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import type { ReconcileTime } from '../reconcile-time.ts';
@@ -31,7 +33,8 @@ export async function observe(
   const forbidden = [...remembered.checked.forbidden, ...foreign];
   const withSpecChecks = { ...gathered, forbidden, responses };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
-  return await withWarningEvents(withHostCheck, { client, remembered, time, signal });
+  const withDomains = addDomains(withHostCheck, key, options, remembered);
+  return await withWarningEvents(withDomains, { client, remembered, time, signal });
 }
 
 /** Adds the state of builds and image lookups, which run outside the reconcile workers. */
@@ -49,6 +52,24 @@ function withBuildAndImage(
     ...(build === undefined ? {} : { build }),
     ...(image === undefined ? {} : { image }),
   };
+}
+
+/** Adds the additional hosts, and notes when they are looked up again. */
+function addDomains(
+  observed: Observed,
+  key: string,
+  { view, config, policy, ownHost, platformHosts = [], appDomain, lookups }: ReconcilerOptions,
+  remembered: Remembered,
+): Observed {
+  const found = observeDomains(key, observed, {
+    view,
+    config,
+    policy: policy.domains,
+    platform: { ownHost: ownHost ?? null, platformHosts, appDomain: appDomain ?? null },
+    lookups,
+  });
+  remembered.domainsPauseMs = found?.pauseMs ?? null;
+  return found === null ? observed : { ...observed, domains: found.hosts };
 }
 
 /** Adds why the desired host is rejected: it belongs to another deployment or the platform, or the policy rejects it. */

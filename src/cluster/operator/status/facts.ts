@@ -10,4 +10,6 @@ export interface Facts extends ServiceFacts {
   readonly activeRevision: ManagedDeploymentStatus['activeRevision'];
   /** Condition RouteReady; null: no route is requested. */
   readonly route: Finding | null;
+  /** Condition DomainsReady; null: there are no additional hosts. */
+  readonly domains: Finding | null;
 }

@@ -24,8 +24,9 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     ImageReady: imageReady(facts),
     Progressing: progressing(facts),
     Serving: serving(facts),
-    // The condition RouteReady exists only if a route is requested.
+    // The conditions of routes exist only if a route is requested.
     ...(facts.route === null ? {} : { RouteReady: facts.route }),
+    ...(facts.domains === null ? {} : { DomainsReady: facts.domains }),
     Ready: isReady,
     ...progressFindings(facts, isReady),
     ...(facts.paused

@@ -115,7 +115,14 @@ export function deletionStatus(
     hold === undefined
       ? { ...unseen, status: 'False' }
       : { status: 'False', reason: hold.reason, message: `${hold.message}; ${since}` };
-  const { url: _, components: __, routes: ___, symptoms: ____, ...rest } = resource.status ?? {};
+  const {
+    url: _,
+    components: __,
+    routes: ___,
+    symptoms: ____,
+    domains: _____,
+    ...rest
+  } = resource.status ?? {};
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,

@@ -4,6 +4,7 @@ import type { ManagedDeploymentStatus } from '../../../contract/resource/managed
 import { app } from '../../../workloads/names.ts';
 import { appUrl } from '../../../workloads/objects/app-url.ts';
 import { gatewayRef, type ParentRef, pathPrefix, routeKind } from '../../../workloads/objects/routing.ts';
+import { isAdmitted } from '../domains/observed-host.ts';
 import { isRouteKind, ROUTE_KINDS } from '../kinds.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
 import type { Finding } from './conditions.ts';
@@ -61,6 +62,22 @@ export function routeReady(observed: Observed, config: RenderConfig): Finding | 
   return accepted(route, gatewayRef(config));
 }
 
+/** The state of the route of an additional host that may be routed. */
+export function routeOfHost(
+  observed: Observed,
+  { host, routeName }: { readonly host: string; readonly routeName: string },
+  config: RenderConfig,
+): Finding {
+  const kind = routeKind(config) ?? 'Ingress';
+  if (observed.missingKinds?.has(kind))
+    return pending(`${host} needs the kind ${kind}, which this cluster does not have`);
+  const route = liveChild(observed, kind, routeName);
+  if (route === undefined || addressOf(route) !== httpsUrl(host, '/'))
+    return pending(`the ${kind} for ${host} is being created`);
+  if (kind === 'Ingress') return there(`the Ingress for ${host} exists`);
+  return accepted(route, gatewayRef(config));
+}
+
 /**
  * The URL at which the app is currently reachable: that of the current route, or of a route of the former kind while
  * the new kind of route is not ready. null: no route is ready.
@@ -105,14 +122,33 @@ export function routesSeen(
  * another address is removed at once, because another deployment may use its host next.
  */
 export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
+  return new Set([
+    ...keptRouteOfUrl(observed, config, complete),
+    ...keptRoutesOfHosts(observed, config, complete),
+  ]);
+}
+
+function keptRouteOfUrl(observed: Observed, config: RenderConfig, complete: boolean): string[] {
   const wanted = appUrl(observed.resource, config);
-  if (wanted === null || !URL.canParse(wanted) || observed.hostRefused !== undefined) return new Set();
-  if (complete && routeReady(observed, config)?.status !== 'False') return new Set();
-  const former = ROUTE_KINDS.filter((kind) => {
-    const route = liveChild(observed, kind, app(observed.resource));
-    return route !== undefined && addressOf(route) === plain(wanted);
+  if (wanted === null || !URL.canParse(wanted) || observed.hostRefused !== undefined) return [];
+  if (complete && routeReady(observed, config)?.status !== 'False') return [];
+  return routesTo(observed, app(observed.resource), plain(wanted));
+}
+
+function keptRoutesOfHosts(observed: Observed, config: RenderConfig, complete: boolean): string[] {
+  if (routeKind(config) === null) return [];
+  return (observed.domains ?? []).filter(isAdmitted).flatMap((host) => {
+    if (complete && routeOfHost(observed, host, config).status !== 'False') return [];
+    return routesTo(observed, host.routeName, httpsUrl(host.host, '/'));
   });
-  return new Set(former.map((kind) => childId(kind, app(observed.resource))));
+}
+
+/** Live routes of any kind with this name and address, by `childId`. */
+function routesTo(observed: Observed, name: string, address: string): string[] {
+  return ROUTE_KINDS.filter((kind) => {
+    const route = liveChild(observed, kind, name);
+    return route !== undefined && addressOf(route) === address;
+  }).map((kind) => childId(kind, name));
 }
 
 /** Normalized URL, without the trailing slash that browsers add. */

@@ -8,6 +8,7 @@ import type { Decision } from '../decide/decide.ts';
 import { volumeStatus } from '../decide/plan-volume.ts';
 import { fitsConnections, scalesOf, scalesSeen } from '../decide/scales.ts';
 import { asServed, needsDatabase } from '../decide/services-in-use.ts';
+import { domainFindings } from '../domains/domain-findings.ts';
 import { resolvedImage } from '../images/revision-image.ts';
 import type { Failure } from '../observe/failure.ts';
 import { keptVolume } from '../observe/kept-volume.ts';
@@ -47,6 +48,7 @@ export function deriveStatus({
   const { resource } = observed;
   const before = resource.status ?? {};
   const activeRevision = nextActive(before, observed, decision);
+  const domains = domainFindings(observed, config);
   const facts: Facts = {
     observed: { ...observed, resource: asServed(observed) },
     decision,
@@ -56,6 +58,7 @@ export function deriveStatus({
     off: isObservedOff(observed),
     activeRevision,
     route: routeReady(observed, config),
+    domains: domains?.condition ?? null,
   };
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
@@ -88,6 +91,7 @@ export function deriveStatus({
     ...(accepted.length === 0 ? {} : { acceptedChanges: accepted }),
     components: [...decision.components],
     ...(url === null ? {} : { url }),
+    ...(domains === null ? {} : { domains: domains.status }),
     ...(routes === undefined ? {} : { routes }),
   };
 }

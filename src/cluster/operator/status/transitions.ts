@@ -68,6 +68,7 @@ const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> =
   },
   // The Event at the end of its rollout already reports that the first revision serves.
   Serving: ({ first }) => !first,
+  DomainsReady: ({ before, after }) => before !== undefined || after.status === 'True',
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) =>
     (after.status === 'True' && !NOTHING_RUNS.has(after.reason)) ||
@@ -189,5 +190,11 @@ function conditionIn(status: Status | undefined, type: string): Condition | unde
 }
 
 function isHealth(type: string): boolean {
-  return type === 'DatabaseReady' || type === 'CacheReady' || type === 'Serving' || type === 'RouteReady';
+  return (
+    type === 'DatabaseReady' ||
+    type === 'CacheReady' ||
+    type === 'Serving' ||
+    type === 'RouteReady' ||
+    type === 'DomainsReady'
+  );
 }

@@ -1,3 +1,4 @@
+import { domainsOf } from '../../../domain/app-hosts/domains.ts';
 import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
 import { podSettingsOf } from '../../../domain/pod-settings/pod-settings.ts';
 import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
@@ -7,6 +8,7 @@ import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resourc
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
+import { shownDomains } from '../domains/domains-status.ts';
 import { presentRevisionConfig } from '../revisions/run-settings-response.ts';
 import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
@@ -43,6 +45,7 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
     listener_config: listener === null ? null : { cluster_namespace: listener.cluster_namespace },
     install_command: config.install_command,
     build_command: config.build_command,
+    ...domainsOf(config),
     ...podSettingsOf(config),
   };
 }
@@ -96,6 +99,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
     // During a deletion, the route is removed first, so the old URL no longer works.
     url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
+    ...shownDomains(record, now),
     tracing_project_id: record.tracingProjectId,
     effective_resource_spec: shownEffectiveSpec(record),
   };

@@ -110,6 +110,7 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
     serverUrl: serverUrl(deps, appName),
     ownHost: hostOf(deps.publicUrl),
     platformHosts: deps.platformHosts ?? [],
+    appDomain: deps.appDomain,
   };
   return [
     ...below(['source_config', 'resource_spec'], specIssues),
@@ -152,18 +153,24 @@ export function conflict(error: unknown): unknown {
   if (error.constraint === 'deployments_route_host') {
     return new ApiError(409, 'Another deployment uses the host of this URL (source_config.custom_url).');
   }
+  if (error.constraint === 'deployment_hosts_pkey') {
+    return new ApiError(
+      409,
+      'Another deployment uses the host of source_config.custom_url or one of source_config.domains.',
+    );
+  }
   if (error.constraint === 'leaving_hosts_pkey') {
     return new ApiError(
       409,
-      'Another deployment is releasing the host of this URL (source_config.custom_url). The host is available when ' +
-        'the route of that deployment is removed. Try again in a moment.',
+      'Another deployment is releasing the host of source_config.custom_url or one of source_config.domains. The host ' +
+        'is available when the route of that deployment is removed. Try again in a moment.',
     );
   }
   if (error.constraint === 'kept_hosts_pkey') {
     return new ApiError(
       409,
-      'The host of this URL (source_config.custom_url) is still routed to workloads of another tenant that Berth no ' +
-        'longer manages. The administrator of the platform can free the host when the routes of those workloads are ' +
+      'The host of source_config.custom_url or one of source_config.domains is still routed to workloads of another ' +
+        'tenant that Berth no longer manages. The administrator of the platform can free the host when the routes of those workloads are ' +
         'removed.',
     );
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownDomainsSchema } from '../../../domain/app-hosts/domains.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
@@ -11,6 +12,7 @@ import {
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
+import { domainsStatusSchema } from '../domains/domains-status.ts';
 import { shownRunSettings } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
@@ -45,6 +47,7 @@ export const shownSourceConfigSchema = z
       .describe("Location of the deployment in the listener's cluster."),
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
+    domains: shownDomainsSchema,
     ...shownPodSettingsShape,
   })
   .meta({
@@ -117,6 +120,7 @@ export const deploymentSchema = z
     last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
     conditions: z.array(conditionSchema).describe('Conditions that describe the state in detail.'),
     url: z.string().nullable().describe('External URL of the app, once its route exists.'),
+    domains_status: domainsStatusSchema,
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })

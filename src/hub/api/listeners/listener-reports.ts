@@ -1,4 +1,5 @@
 import type { InventoryRequest, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
+import type { DomainsReport } from '../../../domain/app-hosts/domain-status.ts';
 import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
 import type { Procfile } from '../../../domain/run-settings/procfile.ts';
@@ -48,6 +49,16 @@ function toBuild(build: ObservedReport['build']): BuildReport | null {
   };
 }
 
+function toDomains(domains: ObservedReport['domains']): DomainsReport | null {
+  if (domains === undefined) return null;
+  const hosts = domains.hosts.map(({ message, ...host }) => ({
+    ...host,
+    host: clean(host.host),
+    ...(message === undefined ? {} : { message: clean(message) }),
+  }));
+  return { generation: domains.generation, hosts };
+}
+
 /** Converts a report of a listener to the types of the domain. */
 export function toClusterReport(report: Report): ClusterReport {
   switch (report.kind) {
@@ -86,6 +97,7 @@ export function toClusterReport(report: Report): ClusterReport {
         off: report.off,
         url: report.url === null ? null : clean(report.url),
         routes: report.routes ?? null,
+        domains: toDomains(report.domains),
         active: report.active_revision,
         rollout: report.rollout_revision,
         failed: failed === null ? null : toFailure(failed),

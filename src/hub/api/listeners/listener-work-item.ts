@@ -193,6 +193,7 @@ function purgeItem(due: DuePurge): PurgeWork {
     name: due.appName,
     namespace: due.namespace,
     env_secrets: due.revisions.map((number) => envSecretName(due.appName, number)),
+    ...(due.domains.length === 0 ? {} : { domains: [...due.domains] }),
     ...(due.keepWorkloads ? { keep_workloads: true } : {}),
   };
 }

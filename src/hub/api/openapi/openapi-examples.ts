@@ -27,6 +27,8 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   image_uri: 'registry.example.com/shop/web:1.4.0',
   image_version: '1.4.0',
   exporterVariable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  domain: 'shop.example.org',
+  host: 'shop.example.org',
   image: 'registry.example.com/shop/web:1.4.0',
   source: 'external_image',
   latest_revision_id: ID,

@@ -36,10 +36,16 @@ const usageSchema = z
           .describe(
             'GPUs and other extended resources requested at full scale. Absent: none are requested, and no quota limits them.',
           ),
+        domains: z
+          .int()
+          .optional()
+          .describe(
+            'Additional hosts of deployments that are not being deleted. Absent: there are no hosts, and no quota limits them.',
+          ),
       })
       .meta({
         id: 'UsageAmounts',
-        description: 'Usage. For a deployment that is switched off, only its storage counts.',
+        description: 'Usage. For a deployment that is switched off, only its storage and its hosts count.',
       }),
   })
   .meta({ id: 'Usage', description: 'Usage and quotas of a tenant.' });
@@ -65,9 +71,10 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains } = used;
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
         const showsGpus = gpus !== undefined || quotas.gpus != null;
+        const showsDomains = domains !== undefined || quotas.domains != null;
         return {
           quotas,
           usage: {
@@ -78,6 +85,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
             storage_gi: storageGi,
             ...(keptGi === undefined ? {} : { kept_storage_gi: keptGi }),
             ...(showsGpus ? { gpus: gpus ?? 0 } : {}),
+            ...(showsDomains ? { domains: domains ?? 0 } : {}),
           },
         };
       });

@@ -26,6 +26,8 @@ export interface SealedSecrets {
 export interface DeploymentRecord extends Deployment {
   /** The status, derived when the record is read (see status.ts). */
   status: DeploymentStatus;
+  /** The token of the tenant for TXT records; null: the deployment has no additional hosts. */
+  domainToken: string | null;
   /** The source_revision_config of the latest revision; before the first revision, the value as it was sent. */
   sourceRevisionConfig: SourceRevisionConfig;
   /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */

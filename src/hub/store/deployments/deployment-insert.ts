@@ -6,13 +6,13 @@ import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
 import { insertDeploymentStatement } from '../sql/deployments/insert-deployment.ts';
 import { rejectOtherSpellings } from './deployment-name.ts';
 import { toDeploymentRecord } from './deployment-row.ts';
-import { routeHost, tailValues, writtenValues } from './deployment-write.ts';
-import { claimHost } from './host-reservations.ts';
+import { hostsOf, tailValues, writtenValues } from './deployment-write.ts';
+import { claimHosts } from './host-reservations.ts';
 
 /**
  * Creates a deployment with its tracing project, secrets and first revision.
  * @throws UniqueViolation `deployments_name` (a deployment that is not being deleted has the name, in any spelling),
- *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`; ReferenceViolation when tenant or listener do not
+ *   `deployments_route_host`, `deployment_hosts_pkey`, `leaving_hosts_pkey`, `kept_hosts_pkey`; ReferenceViolation when tenant or listener do not
  *   exist
  */
 export async function insertDeployment(
@@ -45,6 +45,6 @@ export async function insertDeployment(
     throw new StoreError('failed to insert a deployment: the statement returned no row', {
       retryable: false,
     });
-  await claimHost(transaction, tenantId, added.id, routeHost(sourceConfig));
+  await claimHosts(transaction, tenantId, added.id, hostsOf(sourceConfig));
   return toDeploymentRecord(row);
 }

@@ -34,11 +34,21 @@ const SAME = [
 ] as const;
 
 /** Columns of the observation and the secrets. */
-const NESTED = ['observedGeneration', 'url', 'observedOff', 'dataReady', 'observedAt', 'secretsId'] as const;
+const NESTED = [
+  'observedGeneration',
+  'url',
+  'observedDomains',
+  'observedOff',
+  'dataReady',
+  'observedAt',
+  'secretsId',
+] as const;
 
 /** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (optional). */
 export const DEPLOYMENT_COLUMNS = `
   ${columns(deployments, 'd', [...SAME, ...NESTED])}, ${DEPLOYMENT_STATUS} AS status,
+  CASE WHEN d.source_config ? 'domains' THEN (SELECT domain_token FROM tenants WHERE id = d.tenant_id) END
+    AS "domainToken",
   s.key_id AS "secretsKeyId", s.sealed AS "secretsSealed",
   l.ever_seen AS "listenerEverSeen", ${LISTENER_ALIVE} AS "listenerAlive", l.last_seen_at AS "listenerLastSeenAt",
   coalesce(l.lease_expires_at > now(), false) AS "listenerLeased",
@@ -51,6 +61,7 @@ type SameColumns = Columns<typeof deployments, (typeof SAME)[number]>;
 export type DeploymentRow = SameColumns &
   Columns<typeof deployments, (typeof NESTED)[number]> & {
     status: DeploymentStatus;
+    domainToken: string | null;
     secretsKeyId: string | null;
     secretsSealed: Buffer | null;
     listenerEverSeen: boolean;
@@ -63,9 +74,25 @@ export type DeploymentRow = SameColumns &
   };
 
 function observationOf(row: DeploymentRow): DeploymentRecord['observation'] {
-  const { observedGeneration, conditions, url, observedOff: off, dataReady, observedAt } = row;
+  const {
+    observedGeneration,
+    conditions,
+    url,
+    observedDomains,
+    observedOff: off,
+    dataReady,
+    observedAt,
+  } = row;
   if (observedAt === null) return null;
-  return { generation: observedGeneration ?? 0, conditions, url, off, dataReady, observedAt };
+  return {
+    generation: observedGeneration ?? 0,
+    conditions,
+    url,
+    domains: observedDomains,
+    off,
+    dataReady,
+    observedAt,
+  };
 }
 
 function secretsOf(row: DeploymentRow): DeploymentRecord['secrets'] {
@@ -81,6 +108,7 @@ function secretsOf(row: DeploymentRow): DeploymentRecord['secrets'] {
 export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
   const others: Omit<DeploymentRecord, keyof SameColumns> = {
     status: row.status,
+    domainToken: row.domainToken,
     secrets: secretsOf(row),
     observation: observationOf(row),
     listener: {

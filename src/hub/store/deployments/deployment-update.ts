@@ -6,13 +6,13 @@ import { deployments } from '../core/schema.ts';
 import { type SecretBox, sealSecrets } from '../secrets/secret-box.ts';
 import { updateDeploymentStatement } from '../sql/deployments/update-deployment.ts';
 import { toDeploymentRecord } from './deployment-row.ts';
-import { routeHost, tailValues, writtenValues } from './deployment-write.ts';
-import { claimHost, reserveHosts } from './host-reservations.ts';
+import { hostsOf, tailValues, writtenValues } from './deployment-write.ts';
+import { claimHosts, reserveHosts } from './host-reservations.ts';
 
 /**
  * Writes the new desired state. Increments the generation and creates the revision, if any.
  * @throws StaleWrite when the generation is no longer the expected generation or the deployment is being deleted;
- *   UniqueViolation `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
+ *   UniqueViolation `deployments_route_host`, `deployment_hosts_pkey`, `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
 export async function updateDesiredState(
   transaction: Transaction,
@@ -23,8 +23,8 @@ export async function updateDesiredState(
 ): Promise<DeploymentRecord> {
   const { revision, secrets, sourceConfig } = change;
   const sealed = secrets.kind === 'values' ? sealSecrets(box, tenantId, deploymentId, secrets.secrets) : null;
-  const host = routeHost(sourceConfig);
-  const former = await formerHost(transaction, tenantId, deploymentId);
+  const hosts = hostsOf(sourceConfig);
+  const former = await formerHosts(transaction, tenantId, deploymentId);
   const [row] = await transaction.run(updateDeploymentStatement, {
     ...tailValues(sealed, revision, { ...change, reason: change.reason ?? 'Patched' }),
     ...writtenValues(change),
@@ -35,22 +35,22 @@ export async function updateDesiredState(
     formerSizes: change.formerSizes === undefined ? null : JSON.stringify(change.formerSizes),
   });
   if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
-  if (host !== former) {
-    if (former !== null) await reserveHosts(transaction, tenantId, [deploymentId], former);
-    await claimHost(transaction, tenantId, deploymentId, host);
-  }
+  const without = (all: readonly string[], others: readonly string[]) =>
+    all.filter((host) => !others.includes(host));
+  await reserveHosts(transaction, tenantId, [deploymentId], without(former, hosts));
+  await claimHosts(transaction, tenantId, deploymentId, without(hosts, former));
   return toDeploymentRecord(row);
 }
 
 /** The caller has locked the row. If the caller has not locked the row, the write detects a changed generation. */
-async function formerHost(
+async function formerHosts(
   transaction: Transaction,
   tenantId: string,
   deploymentId: string,
-): Promise<string | null> {
+): Promise<string[]> {
   const [row] = await transaction.drizzle
-    .select({ routeHost: deployments.routeHost })
+    .select({ sourceConfig: deployments.sourceConfig })
     .from(deployments)
     .where(and(eq(deployments.tenantId, tenantId), eq(deployments.id, deploymentId)));
-  return row?.routeHost ?? null;
+  return row === undefined ? [] : hostsOf(row.sourceConfig);
 }

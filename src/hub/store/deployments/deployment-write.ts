@@ -16,6 +16,12 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
     : null;
 }
 
+/** All hosts that a deployment uses: that of custom_url, and its additional hosts. */
+export function hostsOf(sourceConfig: SourceConfig): string[] {
+  const host = routeHost(sourceConfig);
+  return [...(host === null ? [] : [host]), ...(sourceConfig.domains ?? [])];
+}
+
 /** The content of the event. */
 export interface WriteEvent {
   readonly actor: Actor;

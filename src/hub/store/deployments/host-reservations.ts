@@ -1,12 +1,12 @@
 import type { RoutesReport } from '../../../domain/deployment/cluster-report.ts';
 import type { Transaction } from '../core/database.ts';
-import { and, eq, sql } from '../core/drizzle.ts';
+import { and, eq, inArray, sql } from '../core/drizzle.ts';
 import { keptHosts, leavingHosts } from '../core/schema.ts';
 import { freeClearHostsStatement } from '../sql/hosts/free-clear-hosts.ts';
 import { freeUnroutedHostsStatement } from '../sql/hosts/free-unrouted-hosts.ts';
 import { recordClearHostsStatement } from '../sql/hosts/record-clear-hosts.ts';
 import { reserveHostsStatement } from '../sql/hosts/reserve-hosts.ts';
-import { tryKeptHostStatement } from '../sql/hosts/try-kept-host.ts';
+import { tryKeptHostsStatement } from '../sql/hosts/try-kept-hosts.ts';
 
 /**
  * Reserves hosts that deployments no longer use while their cluster may still route them. Another deployment of any
@@ -16,33 +16,36 @@ import { tryKeptHostStatement } from '../sql/hosts/try-kept-host.ts';
  * hosts of a deployment that was deleted with keep_workloads are still routed in the cluster, but no longer observed.
  * Hosts with kept workloads remain reserved, except for the same tenant, until an admin frees them. The same tenant may
  * use the hosts again, because this tenant owns the routes. Each statement runs after the statement that writes the
- * deployment's route_host, never within it, so that a transaction that waited there for the host sees the reservations.
+ * deployment's hosts, never within it, so that a transaction that waited there for the host sees the reservations.
  */
 
 /**
- * Reserves the hosts of deployments that are being deleted, or the host that a deployment no longer uses.
- * @param host null: the current host of each deployment
+ * Reserves the hosts of deployments that are being deleted, or the hosts that a deployment no longer uses.
+ * @param hosts null: the current hosts of each deployment
  */
 export async function reserveHosts(
   transaction: Transaction,
   tenantId: string,
   deploymentIds: readonly string[],
-  host: string | null = null,
+  hosts: readonly string[] | null = null,
 ): Promise<void> {
-  await transaction.run(reserveHostsStatement, { tenantId, deploymentIds, host });
+  if (hosts?.length === 0) return;
+  await transaction.run(reserveHostsStatement, { tenantId, deploymentIds, hosts });
 }
 
 /**
- * Verifies that no cluster of another deployment still routes a host that the deployment gets.
+ * Verifies that no cluster of another deployment still routes a host that the deployment gets. The hosts are written in one
+ * order, so that two transactions never wait for each other.
  * @throws UniqueViolation `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
-export async function claimHost(
+export async function claimHosts(
   transaction: Transaction,
   tenantId: string,
   deploymentId: string,
-  host: string | null,
+  claimed: readonly string[],
 ): Promise<void> {
-  if (host === null) return;
+  if (claimed.length === 0) return;
+  const hosts = claimed.toSorted();
   const takeBack = () =>
     transaction.drizzle
       .delete(leavingHosts)
@@ -50,20 +53,22 @@ export async function claimHost(
         and(
           eq(leavingHosts.tenantId, tenantId),
           eq(leavingHosts.deploymentId, deploymentId),
-          eq(leavingHosts.host, host),
+          inArray(leavingHosts.host, hosts),
         ),
       );
   await takeBack();
   // The key is unique across tenants, whose rows are not visible here.
-  await transaction.drizzle.insert(leavingHosts).values({ host, tenantId, deploymentId, generation: 0 });
+  await transaction.drizzle
+    .insert(leavingHosts)
+    .values(hosts.map((host) => ({ host, tenantId, deploymentId, generation: 0 })));
   await takeBack();
-  await transaction.run(tryKeptHostStatement, { tenantId, deploymentId, host });
+  await transaction.run(tryKeptHostsStatement, { tenantId, deploymentId, hosts });
   await transaction.drizzle
     .delete(keptHosts)
     .where(
       and(
         eq(keptHosts.tenantId, tenantId),
-        eq(keptHosts.host, host),
+        inArray(keptHosts.host, hosts),
         sql`${keptHosts.deploymentIds} = ARRAY[${deploymentId}::uuid]`,
       ),
     );

@@ -38,9 +38,17 @@ function namedRevisions(reports: readonly ClusterReport[]): string[] {
 }
 
 function observationOf(row: LockedDeployment): DeploymentFacts['observation'] {
-  const { observedGeneration, conditions, url, observedOff: off, dataReady, observedAt } = row;
+  const {
+    observedGeneration,
+    conditions,
+    url,
+    observedDomains: domains,
+    observedOff: off,
+    dataReady,
+    observedAt,
+  } = row;
   if (observedAt === null) return null;
-  return { generation: observedGeneration ?? 0, conditions, url, off, dataReady, observedAt };
+  return { generation: observedGeneration ?? 0, conditions, url, domains, off, dataReady, observedAt };
 }
 
 function toFacts(
@@ -132,6 +140,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
       activeRevisionId: facts.active?.id ?? null,
       conditions: facts.conditions,
       url: facts.observation?.url ?? null,
+      observedDomains: facts.observation?.domains ?? null,
       observedGeneration: facts.observation?.generation ?? null,
       observedOff: facts.observation?.off ?? false,
       dataReady: facts.observation?.dataReady ?? false,

@@ -64,6 +64,8 @@ export interface DuePurge {
   namespace: string;
   /** Numbers of all revisions that have an environment. */
   revisions: number[];
+  /** Additional hosts, whose certificates are removed. */
+  domains: readonly string[];
   /** Whether to remove only the custom resource. */
   keepWorkloads: boolean;
 }
@@ -99,7 +101,7 @@ function activeOf(row: LoadedWork): DueApply['active'] {
 function toDueWork(row: LoadedWork): DueWork {
   if (row.purging) {
     const { id: deploymentId, tenantId, generation, appName, namespace, keepWorkloads } = row;
-    const { revisionNumbers: revisions } = row;
+    const { revisionNumbers: revisions, sourceConfig } = row;
     return {
       kind: 'purge',
       deploymentId,
@@ -108,6 +110,7 @@ function toDueWork(row: LoadedWork): DueWork {
       appName,
       namespace,
       revisions,
+      domains: sourceConfig.domains ?? [],
       keepWorkloads,
     };
   }

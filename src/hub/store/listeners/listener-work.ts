@@ -78,6 +78,8 @@ async function leftovers(transaction: Transaction, listenerId: string, limit: nu
     kind: 'purge',
     deploymentId,
     revisions,
+    // A tombstone does not have the hosts. The purge before it has removed their certificates.
+    domains: [],
     ...row,
   }));
 }

@@ -1,3 +1,4 @@
+import type { DomainsReport } from '../../../domain/app-hosts/domain-status.ts';
 import type { RevisionBuild } from '../../../domain/builds/build.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { FailureSource, ReportedFailure } from '../../../domain/conditions/failure-source.ts';
@@ -139,6 +140,8 @@ export const deployments = pgTable(
     observedGeneration: integer('observed_generation'),
     conditions: jsonb().$type<Condition[]>().notNull().default([]),
     url: text(),
+    /** The last observed state of source_config.domains; null: not reported. */
+    observedDomains: jsonb('observed_domains').$type<DomainsReport>(),
     observedOff: boolean('observed_off').notNull().default(false),
     dataReady: boolean('data_ready').notNull().default(false),
     observedAt: time('observed_at'),
@@ -321,6 +324,32 @@ export const tombstones = pgTable(
     index('tombstones_to_look_again')
       .on(table.listenerId, table.lookAgainAt)
       .where(sql`${table.lookAgainAt} IS NOT NULL`),
+  ],
+);
+
+/**
+ * Every host that a deployment uses: that of custom_url, and those of source_config.domains. The key makes a host unique across
+ * tenants. The trigger berth_claim_hosts writes the rows with the deployment, so that they are also right for deployments that
+ * an API of an earlier version writes. A deployment that is being deleted has no rows.
+ */
+export const deploymentHosts = pgTable(
+  'deployment_hosts',
+  {
+    /** In the form of route_host. */
+    host: text().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    deploymentId: uuid('deployment_id')
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    /** Whether the host is one of source_config.domains. */
+    extra: boolean().notNull(),
+  },
+  (table) => [
+    index('deployment_hosts_by_deployment').on(table.deploymentId),
+    // An index for the quota of additional hosts.
+    index('deployment_hosts_extra').on(table.tenantId).where(sql`${table.extra}`),
   ],
 );
 

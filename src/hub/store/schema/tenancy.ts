@@ -1,7 +1,7 @@
 import type { GitProvider } from '../../../domain/builds/git-host.ts';
 import type { Scope } from '../../../domain/core/api-key.ts';
 import type { TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
-import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from '../core/drizzle.ts';
+import { index, jsonb, pgTable, sql, text, timestamp, uniqueIndex, uuid } from '../core/drizzle.ts';
 import { bytea } from './bytea.ts';
 
 /** Owners of all other objects. */
@@ -10,6 +10,13 @@ export const tenants = pgTable('tenants', {
   name: text().notNull().unique('tenants_name'),
   /** The maximum usage of this tenant, which replaces single entries of tenant_quotas of the policy. */
   quotas: jsonb().$type<Partial<TenantQuotas>>().notNull().default({}),
+  /**
+   * The value that TXT records of the tenant's hosts are derived from (domain/app-hosts/challenge.ts). It never changes, so that
+   * a record stays valid for later deployments.
+   */
+  domainToken: text('domain_token')
+    .notNull()
+    .default(sql`replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')`),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
 

@@ -3,7 +3,7 @@
  * listener key and their kubeconfigs. The hub uses https with a private certificate authority.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,7 @@ import {
 } from '../../harness/berth.ts';
 import { environment } from '../../harness/environment.ts';
 import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
+import { unpackManifests } from '../../harness/release-manifests.ts';
 import { objectsOf, type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
 
 /** A listener without contact for this time is lost. Its lease may be taken after a quarter of it. */
@@ -380,8 +381,11 @@ describe('docs/remote-listener.md', () => {
     const blocks = [...text.matchAll(/^```sh cluster\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
     expect(blocks).toHaveLength(2);
     const { kubeconfigPath, kubectlPath } = remote.access;
+    const folder = join(remote.stateDir, 'manifests');
+    mkdirSync(folder);
+    await unpackManifests(folder, { repository: 'berth', digest: `sha256:${'5'.repeat(64)}` });
     await promisify(execFile)('bash', ['-euc', `kubectl() { "$KUBECTL" "$@"; }\n${blocks.join('\n')}`], {
-      cwd: root,
+      cwd: folder,
       env: {
         PATH: globalThis.process.env['PATH'],
         KUBECTL: kubectlPath,
@@ -404,8 +408,8 @@ describe('docs/remote-listener.md', () => {
     });
     const { items } = JSON.parse(await berthSystem('get', 'deployments')) as { items: KubeItem[] };
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['berth-listener', 'berth-operator']);
-    const folder = dirname(data['BERTH_HUB_CA'] ?? '');
-    expect(images(items)).toContain(`"mountPath":"${folder}"`);
+    const mounted = dirname(data['BERTH_HUB_CA'] ?? '');
+    expect(images(items)).toContain(`"mountPath":"${mounted}"`);
   });
 
   it('names only existing settings', () => {

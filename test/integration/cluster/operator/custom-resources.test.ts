@@ -144,6 +144,10 @@ describe('an invalid input in a custom resource', () => {
           "custom_url: the platform's own",
           "custom_url: the platform's own in capitals",
           "custom_url: the registry's, which is the platform's own",
+          "domains: a host",
+          "domains: the platform's own",
+          "domains: the platform's own in capitals",
+          "domains: 127.0.0.1",
         ],
         "place": [
           "namespace: of the list",

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
 import { neededRights } from '../../../../src/cluster/operator/rights.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
+import type { ManagedDeploymentStatus } from '../../../../src/contract/resource/managed-deployment.ts';
+import { hostHash } from '../../../../src/contract/resource/names.ts';
 import { HTTP_ROUTES, httpRoutesCrd } from '../../../cluster/gateway-crds.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { runBerth } from '../../../installation/berth-process.ts';
@@ -188,6 +190,41 @@ describe('the Gateway API', () => {
     // The status follows the route, not the other way round.
     await fresh.until('without URL', (now) => now.url === undefined);
     await fresh.ready();
+  });
+
+  test('routes each additional host by an HTTPRoute of its own, whose Gateway decides about this host only', async () => {
+    await installGatewayApi();
+    await restart(routed('gateway', 'edge/public'));
+    const [one, two] = ['one', 'two'].map((name) => `${name}.${world.namespace}.example.org`);
+    const both = app('both');
+    const routing = { url: url('both'), domains: [one, two] };
+    await both.apply(appSpec(1, IMAGE, { routing }));
+    const nameOf = (host = '') => `both-host-${hostHash(host)}`;
+    const stateOf = (status: ManagedDeploymentStatus, host?: string) =>
+      status.domains?.hosts.find((each) => each.host === host);
+    for (const name of ['both', nameOf(one), nameOf(two)])
+      await waitFor(name, async () => (await world.get('httproute', name)) !== undefined, {
+        timeoutMs: 60_000,
+        intervalMs: 200,
+      });
+    await accept('both');
+    await accept(nameOf(one));
+    await accept(nameOf(two), 'False', 'NoMatchingListenerHostname');
+    const status = await both.until('refused', (now) => stateOf(now, two)?.route === 'REFUSED');
+    expect(stateOf(status, two)?.message).toContain('NoMatchingListenerHostname');
+    const accepted = await both.until('accepted', (now) => stateOf(now, one)?.route === 'READY');
+    expect(stateOf(accepted, one)).toMatchObject({ certificate: 'UNKNOWN', proof: 'NOT_REQUIRED' });
+    expect((await both.ready()).url).toBe(url('both'));
+    expect(await world.get('httproute', nameOf(one))).toMatchObject({
+      spec: { hostnames: [one], rules: [{ matches: [{ path: { value: '/' } }] }] },
+    });
+    // The former kind of route of each host serves until the new one does.
+    await restart(routed('ingress', 'nginx'));
+    await gone('httproute', nameOf(one));
+    expect(await world.get('ingress', nameOf(one))).toBeDefined();
+    await both.apply(spec(undefined));
+    await gone('ingress', nameOf(one));
+    await kubectlAsAdmin(['delete', 'crd', HTTP_ROUTES]);
   });
 
   test('requires every right on its routes, which rights.test.ts does not cover', async () => {

@@ -13,6 +13,7 @@ import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
 import { CRD_FILE } from '../../../../src/contract/crd/crd.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { storedTemplates } from '../../../../src/workloads/stored-templates.ts';
+import { domains } from '../../../arbitraries/domains.ts';
 import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
@@ -192,9 +193,11 @@ describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
         validResourceSpec({ podSecurity }),
         inPlaceSettings(),
         validRunSettings,
-        async (spec, settings, runSettings) => {
+        domains(),
+        async (spec, settings, runSettings, hosts) => {
           const source = config === CLOUD ? 'internal_image' : 'external_image';
-          const request = withSettings(settings, spec);
+          const sent = withSettings(settings, spec);
+          const request = { ...sent, source_config: { ...sent.source_config, domains: hosts } };
           const source_revision_config = { ...request.source_revision_config, ...runSettings };
           expect(await refusals({ ...request, source, source_revision_config }, config)).toEqual([]);
         },

@@ -108,6 +108,37 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect((await patch(`https://${uniqueName('next')}.example.com`)).status).toBe(200);
   });
 
+  test('restores without the domains that other deployments have, keeps the others, and records the lost ones', async () => {
+    const [one, two, three] = ['one', 'two', 'three'].map((name) =>
+      `${uniqueName(name)}.example.org`.toLowerCase(),
+    );
+    const custom_url = `https://${uniqueName('main')}.example.com`;
+    const made = await create(client, { source_config: { custom_url, domains: [one, two, three] } });
+    await remove(made.id);
+    const tenant = await api.tenant();
+    await create(tenant, { source_config: { domains: [two] } });
+    await create(tenant, { source_config: { custom_url: `https://${three}` } });
+    const answer = await restore(made.id);
+    expect(answer.status).toBe(200);
+    expect(answer.body.source_config).toMatchObject({ custom_url, domains: [one] });
+    const rows = await client.call<{ resources: object[] }>(
+      'GET',
+      `/v2/deployments/${made.id}/events?limit=1`,
+    );
+    expect(rows.body.resources).toMatchObject([
+      {
+        reason: 'Restored',
+        message: expect.stringContaining(`without its domains ${two}, ${three}`),
+        details: { lost_domains: [two, three] },
+      },
+    ]);
+    await remove(made.id);
+    await create(tenant, { source_config: { domains: [one], custom_url: custom_url } });
+    const again = await restore(made.id);
+    expect(again.body.source_config).toMatchObject({ custom_url: null });
+    expect(again.body.source_config).not.toHaveProperty('domains');
+  });
+
   test('returns 409 while another tenant releases the host, and drops the URL near the end of the grace period', async () => {
     const custom_url = `https://${uniqueName('host')}.example.com`;
     const source_config = { custom_url };

@@ -106,6 +106,10 @@ async function seed(): Promise<void> {
     [owner, ids[0]?.deployment],
   );
   await store.sql(
+    `INSERT INTO deployment_hosts (host, tenant_id, deployment_id, extra) VALUES ('own.example.com', $1, $2, true)`,
+    [owner, ids[0]?.deployment],
+  );
+  await store.sql(
     `INSERT INTO build_logs (tenant_id, revision_id, first_line, lines) VALUES ($1, $2, 0, '[]')`,
     [owner, ids[0]?.revision],
   );

@@ -207,3 +207,22 @@ test('prints an empty list as an empty list, and nothing for -o name', async () 
   expect(await command(['deployments', 'list', '-o', 'json'], { url })).toMatchObject({ out: '[]\n' });
   expect(await command(['deployments', 'list', '-o', 'name'], { url })).toMatchObject({ out: '' });
 });
+
+test('get shows the state of each additional host, and what it lacks', async () => {
+  const challenge = { name: '_berth-challenge.shop.example.org', value: 'berth-0a1b' };
+  const domains_status = [
+    {
+      host: 'shop.example.org',
+      dns: 'READY',
+      proof: 'PENDING',
+      certificate: 'UNKNOWN',
+      route: 'PENDING',
+      message: 'create the TXT record _berth-challenge.shop.example.org with the value berth-0a1b',
+      challenge,
+    },
+  ];
+  const { url } = await fakeApi(() => [200, list(deployment({ domains_status }))[1]]);
+  const { out } = await command(['deployments', 'get', 'shop'], { url });
+  expect(out).toMatch(/DOMAIN +DNS +PROOF +CERTIFICATE +ROUTE +MESSAGE/);
+  expect(out).toMatch(/shop\.example\.org +READY +PENDING +UNKNOWN +PENDING +create the TXT record/);
+});

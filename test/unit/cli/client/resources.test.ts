@@ -37,11 +37,13 @@ test('sends fractions of quotas as the API accepts them', async () => {
     '3',
     '--gpus',
     '8',
+    '--domains',
+    '4',
   ];
   expect(await command(['tenants', 'create', 'a', ...quotas], { url })).toMatchObject({ code: 0 });
   expect(calls[0]?.body).toEqual({
     name: 'a',
-    quotas: { cpu: 2.5, memory_mb: 0.5, storage_gi: null, deployments: 3, gpus: 8 },
+    quotas: { cpu: 2.5, memory_mb: 0.5, storage_gi: null, deployments: 3, gpus: 8, domains: 4 },
   });
 });
 

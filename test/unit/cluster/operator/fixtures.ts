@@ -50,6 +50,9 @@ export class World {
   /** Host of the hub from the next restart on. */
   ownHost: string | undefined;
   platformHosts: readonly string[] = [];
+  appDomain: string | null = null;
+  /** Lookups of additional hosts from the next restart on. */
+  lookups: ReconcilerOptions['lookups'];
   /** Resolver of image digests from the next restart on. */
   imageResolver: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
@@ -71,6 +74,8 @@ export class World {
       mayAct: () => this.mayAct,
       ownHost: this.ownHost,
       platformHosts: this.platformHosts,
+      appDomain: this.appDomain,
+      lookups: this.lookups,
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });
   }

@@ -17,11 +17,15 @@ import {
 } from '../../../../src/cluster/kube/client/resources.ts';
 import { subsetDiff } from '../../../../src/cluster/kube/compare/compare.ts';
 import type { WriteClient } from '../../../../src/cluster/operator/act/execute.ts';
-import { appKeys, identityKeys, keptKeys } from '../../../../src/cluster/operator/observe/cache-keys.ts';
+import {
+  appKeys,
+  hostKeys,
+  identityKeys,
+  keptKeys,
+} from '../../../../src/cluster/operator/observe/cache-keys.ts';
 import type { ClusterView } from '../../../../src/cluster/operator/observe/cluster-view.ts';
 import { withCurrentNames } from '../../../../src/cluster/operator/observe/stored-names.ts';
 import { LABELS } from '../../../../src/contract/resource/names.ts';
-import { wantedHost } from '../../../../src/workloads/objects/app-url.ts';
 import {
   type Fields,
   merge,
@@ -123,7 +127,7 @@ export class SimulatedCluster {
           .flatMap((kind) => this.list(kind))
           .filter((object) => keptKeys(object).includes(`${namespace}/${value}`)),
       resourcesOfHost: (host) =>
-        this.list('ManagedDeployment').filter((object) => wantedHost(object['spec']) === host),
+        this.list('ManagedDeployment').filter((object) => hostKeys(object).includes(host)),
       children: (kind, key) =>
         [...this.#stored.values()]
           .map(({ object }) => object)

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cpuQuantity, toManagedDeployment } from '../../../../src/contract/render/to-resource.ts';
 import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
+import { domainsOf } from '../../../../src/domain/app-hosts/domains.ts';
 import { secretsBodySchema } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { isReservedEnvName, TRACING_ENV_NAMES } from '../../../../src/domain/deployment/reserved.ts';
 import { DEPLOYMENT_TYPES } from '../../../../src/domain/deployment/source.ts';
@@ -12,6 +13,7 @@ import {
   hasOwnEndpoint,
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { domains } from '../../../arbitraries/domains.ts';
 import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
@@ -27,11 +29,17 @@ test('converts every valid record to a valid custom resource that relies on no d
       type,
       inPlaceSettings(),
       validRunSettings,
-      (spec, deployment_type, settings, runSettings) => {
+      domains(),
+      (spec, deployment_type, settings, runSettings, hosts) => {
         const minimal = minimalRequest();
         const request = {
           ...minimal,
-          source_config: { deployment_type, resource_spec: spec, ...settings },
+          source_config: {
+            deployment_type,
+            resource_spec: spec,
+            ...domainsOf({ domains: hosts }),
+            ...settings,
+          },
           source_revision_config: { ...minimal.source_revision_config, ...runSettings },
         };
         const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));

@@ -14,6 +14,7 @@ import {
   RESOURCE_SPEC_FIELDS,
   type ResourceSpec,
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { domains, sentDomains } from '../../../arbitraries/domains.ts';
 import { inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { sentRunSettings, validRunSettings } from '../../../arbitraries/run-settings.ts';
@@ -88,9 +89,10 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
     settings: inPlaceSettings(),
+    hosts: domains(),
     runSettings: validRunSettings,
   })
-  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, runSettings }) =>
+  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, hosts, runSettings }) =>
     target({
       source,
       secrets,
@@ -100,6 +102,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
         custom_url: url,
         deployment_type: type,
         install_command: command,
+        ...(hosts.length === 0 ? {} : { domains: hosts }),
         ...settings,
       } as SourceConfig,
       sourceRevisionConfig: {
@@ -123,6 +126,7 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
               resource_spec: maybe(sentSpecs),
               custom_url: maybe(urls),
               build_on_push: maybe(fc.boolean()),
+              domains: sentDomains(),
               install_command: maybe(fc.constantFrom('make', 'npm ci')),
             },
             partial,

@@ -28,6 +28,11 @@ test('the chart of a release has the repository as a value and the digest as an 
   expect(values).toEqual(originalValues);
 });
 
+test('the chart of a release has a repository that YAML could read as a number as a text', () => {
+  const chart = stageChart(folder, { ...IMAGE, repository: '1e3' });
+  expect(parsed(chart, 'values.yaml').image.repository).toBe('1e3');
+});
+
 test('the chart of a release has all other files of the checkout without changes', () => {
   const chart = stageChart(folder, IMAGE);
   const changed = globSync('**/*', { cwd: CHART, withFileTypes: true })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -56,4 +56,17 @@ test('has the same bytes when it is built again with the same version and time',
   const first = await build();
   writeFileSync(join(output, 'berth-cli-1.2.3.tgz'), 'an older file');
   expect((await build()).equals(first)).toBe(true);
+});
+
+test('contains the packages of the folder that is named, not those of the checkout', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-cli-modules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['commander', 'openapi-fetch', 'openapi-typescript-helpers', 'yaml']) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, version: '9.9.9' }));
+  }
+  const files = packageFiles('1.2.3', folder);
+  expect(files.filter(({ path }) => path.startsWith('node_modules/yaml/'))).toHaveLength(1);
+  const manifest = files.find(({ path }) => path === 'package.json');
+  expect(JSON.parse(String(manifest?.content))).toMatchObject({ dependencies: { yaml: '9.9.9' } });
 });

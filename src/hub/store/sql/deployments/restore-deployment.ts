@@ -9,14 +9,14 @@ import { WITHIN_GRACE } from '../fragments/grace-period.ts';
 /** Cancels a deletion within the grace period. */
 export const restoreDeploymentStatement = statement<
   { tenantId: string; deploymentId: string },
-  Columns<typeof deployments, 'name' | 'routeHost'> & { historyStatus: DeploymentStatus }
+  Columns<typeof deployments, 'name' | 'sourceConfig'> & { historyStatus: DeploymentStatus }
 >(
   'restore_deployment',
   `UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
   keep_workloads = false, generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
   next_poll_at = ${nextPollSql('source', 'source_config')}
 WHERE id = :deploymentId AND tenant_id = :tenantId AND ${WITHIN_GRACE}
-RETURNING ${columns(deployments, 'd', ['name', 'routeHost'])},
+RETURNING ${columns(deployments, 'd', ['name', 'sourceConfig'])},
   (SELECT ${HISTORY_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS "historyStatus",
   pg_notify('${WORK_CHANNEL}', listener_id::text)`,
 );

@@ -11,7 +11,11 @@ export const sumUsageStatement = statement<
   TenantUsage & { own: boolean; unmeasured: string[] }
 >(
   'sum_usage',
-  `SELECT d.id = :deploymentId AS own,
+  `WITH hosts AS (
+  SELECT deployment_id = :deploymentId AS own, count(*) AS number FROM deployment_hosts
+  WHERE tenant_id = :tenantId AND extra GROUP BY 1
+)
+SELECT d.id = :deploymentId AS own,
   count(*) FILTER (WHERE d.delete_requested_at IS NULL)::int AS deployments,
   count(d.delete_requested_at)::int AS "beingDeleted",
   coalesce(sum(d.quota_cpu_m) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS "cpuM",
@@ -20,9 +24,11 @@ export const sumUsageStatement = statement<
   coalesce(sum(greatest(d.quota_storage_gi, d.volume_gi))
     FILTER (WHERE d.measured AND d.source_config->'database'->>'enabled' = 'false'), 0)::bigint AS "keptGi",
   coalesce(sum(d.quota_gpus) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS gpus,
+  coalesce(max(h.number), 0)::int AS domains,
   coalesce(array_agg(d.id) FILTER (WHERE NOT d.measured), '{}') AS unmeasured
 FROM (
   SELECT *, delete_requested_at IS NULL AS runs, quota_cpu_m IS NOT NULL AND quota_gpus IS NOT NULL AS measured
   FROM deployments WHERE tenant_id = :tenantId
-) d GROUP BY 1`,
+) d LEFT JOIN hosts h ON h.own = (d.id = :deploymentId)
+GROUP BY 1`,
 );

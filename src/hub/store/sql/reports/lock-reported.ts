@@ -14,6 +14,7 @@ const NAMES = [
   'activeRevisionId',
   'conditions',
   'url',
+  'observedDomains',
   'observedGeneration',
   'observedOff',
   'dataReady',

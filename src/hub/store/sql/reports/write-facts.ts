@@ -11,6 +11,7 @@ export type WrittenFacts = Columns<
   | 'attempts'
   | 'activeRevisionId'
   | 'url'
+  | 'observedDomains'
   | 'observedGeneration'
   | 'observedOff'
   | 'dataReady'
@@ -37,6 +38,7 @@ export const writeFactsStatement = statement<{
     ELSE now() + make_interval(secs => v."retryAfterMs" / 1000) END,
   handed_out = d.handed_out AND v."retryAfterMs" IS NULL,
   active_revision_id = v."activeRevisionId", conditions = v.conditions, url = v.url,
+  observed_domains = nullif(v."observedDomains", 'null'),
   observed_generation = v."observedGeneration", observed_off = v."observedOff", data_ready = v."dataReady",
   observed_at = v."observedAt", in_place_failure = v."inPlaceFailure", symptoms = v.symptoms, volume_gi = v."volumeGi",
   has_runnable_revision = v."hasRunnableRevision",
@@ -44,6 +46,7 @@ export const writeFactsStatement = statement<{
     THEN now() ELSE d.updated_at END
 FROM jsonb_to_recordset(:facts::jsonb) AS v(id uuid, generation int, "hasRunnableRevision" boolean,
   "acknowledgedGeneration" int, attempts int, "retryAfterMs" float8, "activeRevisionId" uuid, conditions jsonb, url text,
+  "observedDomains" jsonb,
   "observedGeneration" int, "observedOff" boolean, "dataReady" boolean, "observedAt" timestamptz, "inPlaceFailure" jsonb,
   symptoms jsonb, "volumeGi" int)
 WHERE d.id = v.id AND d.id = ANY(:deploymentIds::uuid[])`,

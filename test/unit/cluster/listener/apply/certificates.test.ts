@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
 import type { KubeClient } from '../../../../../src/cluster/kube/client/client.ts';
 import { cleanUpCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
 import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secrets.ts';
+import { formerDomainHashes } from '../../../../../src/cluster/listener/apply/former-domains.ts';
 import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
+import { hostHash } from '../../../../../src/contract/resource/names.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
 import { FakeCluster, fakeTerm, NAME, NAMESPACE, settle, specOf } from '../fixtures.ts';
 
@@ -66,7 +68,8 @@ beforeEach(async () => {
       const object = cluster.objects.get(`ManagedDeployment ${namespace}/${name}`);
       const { resourceVersion, annotations } = (patch as { metadata: Resource['metadata'] }).metadata;
       expect(resourceVersion).toBe(object?.metadata.resourceVersion);
-      expect(annotations).toEqual({ [NOTE]: null });
+      const marks = Object.keys(object?.metadata.annotations ?? {});
+      expect(annotations).toEqual(Object.fromEntries(marks.map((mark) => [mark, null])));
       if (object !== undefined) object.metadata.annotations = {};
       return object as never;
     },
@@ -136,4 +139,71 @@ test.each([
   await pass(10_000);
   await pass(20_000);
   expect([isThere(), isNoted()]).toEqual([stays, false]);
+});
+
+describe('additional hosts', () => {
+  const FORMER = 'berth.dev/former-domains';
+  const [gone, kept] = ['gone.example.org', 'kept.example.org'];
+  const secretOf = (host: string) => `${NAME}-tls-${hostHash(host)}`;
+  const isKept = (host: string) => cluster.get('Secret', secretOf(host)) !== undefined;
+  const isMarked = () => live()?.metadata.annotations?.[FORMER] !== undefined;
+
+  function putHosts(noted: string, routed: readonly string[]): void {
+    const stored = cluster.put({
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ManagedDeployment',
+      metadata: { name: NAME, namespace: NAMESPACE, annotations: { [FORMER]: noted } },
+      spec: specOf(1, { routing: { domains: [kept] } }),
+    });
+    const routes = { recordGeneration: 1, hosts: [...routed] };
+    const status = { observedGeneration: stored.metadata.generation, routes };
+    cluster.objects.set(`ManagedDeployment ${NAMESPACE}/${NAME}`, { ...stored, status });
+    handlers.updated?.(live() as Resource, live() as Resource);
+  }
+
+  beforeEach(() => {
+    for (const host of [gone, kept]) {
+      const name = secretOf(host);
+      const annotations = { 'cert-manager.io/certificate-name': name, 'cert-manager.io/alt-names': host };
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: NAMESPACE, annotations },
+      });
+    }
+  });
+
+  test('lose the certificates of removed hosts when their routes are gone, and no other certificate', async () => {
+    putHosts(hostHash(gone), [gone, kept]);
+    await pass(60_000);
+    expect([isKept(gone), isMarked()]).toEqual([true, true]);
+    putHosts(hostHash(gone), [kept]);
+    await pass(5_000);
+    expect([isKept(gone), isKept(kept), isMarked()]).toEqual([false, true, true]);
+    await pass(10_000);
+    expect([isKept(kept), isMarked()]).toEqual([true, false]);
+  });
+
+  test('ignore parts of the annotation that are no hashes', async () => {
+    putHosts('../x,0123456789abcdef,,UPPER00000', [kept]);
+    await pass(5_000);
+    await pass(10_000);
+    expect([isKept(gone), isKept(kept), isMarked()]).toEqual([true, true, false]);
+  });
+
+  test('are noted when the next spec lacks them, until they return', () => {
+    const resource = (domains: string[], noted?: string) =>
+      ({
+        metadata: { annotations: noted === undefined ? {} : { [FORMER]: noted } },
+        spec: { routing: { domains } },
+      }) as unknown as Resource;
+    const next = (domains: string[]) => ({ routing: { domains } });
+    expect(formerDomainHashes(undefined, next([kept]))).toEqual([]);
+    expect(formerDomainHashes(resource([gone, kept]), next([kept]))).toEqual([hostHash(gone)]);
+    expect(formerDomainHashes(resource([kept], hostHash(gone)), next([]))).toEqual([
+      hostHash(gone),
+      hostHash(kept),
+    ]);
+    expect(formerDomainHashes(resource([kept], hostHash(gone)), next([gone, kept]))).toEqual([]);
+  });
 });

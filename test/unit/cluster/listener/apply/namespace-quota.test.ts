@@ -34,6 +34,12 @@ describe('the quota of a tenant’s namespace', () => {
     expect(Number(hard['count/secrets'])).toBeGreaterThanOrEqual(there * 18);
   });
 
+  test('has room for the certificates of as many hosts as the quota allows', () => {
+    const quotas = { deployments: 2, cpu: null, memory_mb: null, storage_gi: null };
+    const secrets = (domains?: number) => Number(namespaceQuota({ ...quotas, domains })['count/secrets']);
+    expect(secrets(10) - secrets()).toBe(20);
+  });
+
   test('is rounded up, and has no limit when the tenant’s quotas have none', () => {
     const quotas = { deployments: null, cpu: 0.0005, memory_mb: 0.5, storage_gi: null };
     expect(namespaceQuota(quotas)).toEqual({ 'requests.cpu': '2m', 'requests.memory': '2Mi' });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secrets.ts';
 import { IdentityRecords } from '../../../../../src/cluster/listener/apply/identity-records.ts';
 import { type PurgeMemory, purgeItem } from '../../../../../src/cluster/listener/apply/purge.ts';
+import { hostHash } from '../../../../../src/contract/resource/names.ts';
 import { recordingLogger } from '../../kube/support.ts';
 import { FakeCluster, ID, NAME, NAMESPACE, OURS, purgeWork, specOf } from '../fixtures.ts';
 
@@ -70,6 +71,23 @@ describe('a purge', () => {
       `PersistentVolumeClaim ${NAMESPACE}/copy`,
       `Secret ${NAMESPACE}/other`,
     ]);
+  });
+
+  it('deletes the certificates of its hosts, which have no label', async () => {
+    const certificate = (name: string) => {
+      const annotations = { 'cert-manager.io/certificate-name': name };
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: NAMESPACE, annotations },
+      });
+    };
+    const [own, other] = ['shop.example.org', 'other.example.org'].map(
+      (host) => `${NAME}-tls-${hostHash(host)}`,
+    );
+    for (const name of [`${NAME}-tls`, own, other]) certificate(name ?? '');
+    await purge(purgeWork({ domains: ['shop.example.org'] }));
+    expect([...cluster.objects.keys()]).toEqual([`Secret ${NAMESPACE}/${other}`]);
   });
 
   it('checks often at first, and less often later', async () => {
