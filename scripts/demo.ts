@@ -13,7 +13,8 @@ import { startWatchdog } from '../test/cluster/processes.ts';
 import type { ManifestObject } from '../test/installation/install.ts';
 import { chooseCluster, isGivenCluster, isOpen } from './demo/choose-cluster.ts';
 import { forgetDemo, rememberDemo } from './demo/env-file.ts';
-import { reachableContext } from './demo/kube-context.ts';
+import { withContext } from './demo/given-cluster.ts';
+import { kubeconfigVariable, reachableContext } from './demo/kube-context.ts';
 import { farewell } from './demo/leftovers.ts';
 import { nextSteps } from './demo/next-steps.ts';
 import { type DemoOptions, HELP, parseOptions, UsageError } from './demo/options.ts';
@@ -105,7 +106,7 @@ async function demo(options: DemoOptions): Promise<number> {
     for (const release of releasers.reverse()) {
       await Promise.resolve(release()).catch((error) => console.error(String(error)));
     }
-    console.log(farewell(options, leftovers));
+    console.log(farewell({ ...options, variable: kubeconfigVariable(process.env) }, leftovers));
   }
 }
 
@@ -130,7 +131,7 @@ async function mayStart(options: DemoOptions): Promise<boolean> {
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options === null) console.log(HELP);
-  else if (await mayStart(options)) process.exitCode = await demo(options);
+  else if (await mayStart(options)) process.exitCode = await demo(await withContext(options));
   // A script that waits for the samples must not continue without them.
   else process.exitCode = options.exit ? 1 : 0;
 } catch (error) {

@@ -53,7 +53,11 @@ export function chooseCluster({ context, missing, buildTime }: Situation): Choic
   return { kind: 'stop', message: waysOn(context, missing, buildTime) };
 }
 
-const commandFor = ({ name }: ReachableContext) => `npm run demo -- --context ${quoted(name)}`;
+/** Another shell may have another KUBECONFIG, in which the name may select another cluster. */
+function commandFor({ name, variable }: ReachableContext): string {
+  const prefix = variable === undefined ? '' : `KUBECONFIG=${quoted(variable)} `;
+  return `${prefix}npm run demo -- --context ${quoted(name)}`;
+}
 
 function waysOn(context: ReachableContext, missing: readonly string[], buildTime: string): string {
   return `The current context ${context.name} of your kubeconfig responds (${context.server}).

@@ -1,6 +1,7 @@
 /** A cluster that the user has named. The demo changes nothing in it that it has not created itself. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readContext } from '../../src/cluster/kube/access/kubeconfig/kubeconfig-files.ts';
 import { OPERATOR_LEASE } from '../../src/contract/resource/names.ts';
 import { resolveKubectl } from '../../test/cluster/binaries.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
@@ -109,7 +110,21 @@ async function contentsOf(
 }
 
 const nameOf = ({ kubeconfig, context }: DemoOptions): string =>
-  context === undefined ? `of ${kubeconfig}` : `of the context ${context}`;
+  kubeconfig === undefined ? `of the context ${context}` : `of the context ${context} in ${kubeconfig}`;
+
+/**
+ * The options with the context that they name. A file without `--context` means its current context at this time, because a
+ * later `kubectl config use-context` must not redirect the demo.
+ * @throws Error if the file has no current context
+ */
+export async function withContext(options: DemoOptions): Promise<DemoOptions> {
+  const { kubeconfig, context } = options;
+  if (kubeconfig === undefined || context !== undefined) return options;
+  if (!existsSync(kubeconfig)) {
+    throw new Error(`failed to read ${kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`);
+  }
+  return { ...options, context: (await readContext(kubeconfig)).name };
+}
 
 /** Access to the cluster of `--kubeconfig` or `--context`. @throws Error if it cannot be used */
 export async function openGivenCluster(
@@ -118,16 +133,11 @@ export async function openGivenCluster(
   print: (line: string) => void,
 ): Promise<KubectlAccess> {
   const { kubeconfig, context } = options;
-  if (kubeconfig !== undefined && !existsSync(kubeconfig)) {
-    throw new Error(`failed to read ${kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`);
-  }
+  if (context === undefined) throw new Error('the options name no context; see withContext');
   const kubectlPath = await resolveKubectl({ log: print });
-  let path = kubeconfig ?? '';
-  if (context !== undefined) {
-    path = join(stateDir, 'context.kubeconfig');
-    await writeContext(kubectlPath, context, kubeconfig, path);
-  }
-  const access = { kubectlPath, kubeconfigPath: path };
+  const kubeconfigPath = join(stateDir, 'context.kubeconfig');
+  await writeContext(kubectlPath, context, kubeconfig, kubeconfigPath);
+  const access = { kubectlPath, kubeconfigPath };
   print(`using the cluster ${nameOf(options)} …`);
   await kubectl(access, ['version', '--output=json']);
   return access;

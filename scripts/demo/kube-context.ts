@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import {
@@ -17,12 +17,20 @@ import { completedCluster } from '../../src/cluster/kube/access/kubeconfig/kubec
 export interface ReachableContext {
   readonly name: string;
   readonly server: string;
+  /** KUBECONFIG with absolute paths. undefined: the context is in ~/.kube/config */
+  readonly variable: string | undefined;
 }
 
 const TIMEOUT_MS = 2_000;
 
 /** An API server requires credentials for /version if anonymous requests are disabled. */
 const STATUSES: readonly (number | undefined)[] = [200, 401, 403];
+
+/** KUBECONFIG with absolute paths, for commands in another folder or shell. undefined: it is not set */
+export function kubeconfigVariable(env: NodeJS.ProcessEnv): string | undefined {
+  const paths = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
+  return paths.length === 0 ? undefined : paths.map((path) => resolve(path)).join(delimiter);
+}
 
 /**
  * The current context of KUBECONFIG or ~/.kube/config. Null if there is no current context, or its API server does not respond
@@ -33,7 +41,8 @@ export async function reachableContext(env: NodeJS.ProcessEnv): Promise<Reachabl
   if (!env['KUBECONFIG'] && !existsSync(files)) return null;
   try {
     const context = await readContext(files);
-    return (await responds(context)) ? { name: context.name, server: context.cluster.server } : null;
+    if (!(await responds(context))) return null;
+    return { name: context.name, server: context.cluster.server, variable: kubeconfigVariable(env) };
   } catch {
     // A kubeconfig that cannot be read offers no cluster.
     return null;

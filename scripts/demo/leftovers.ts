@@ -4,11 +4,15 @@ import type { ManifestObject } from '../../test/installation/install.ts';
 import { isGivenCluster } from './choose-cluster.ts';
 import type { DemoOptions } from './options.ts';
 
-type Cluster = Pick<DemoOptions, 'kubeconfig' | 'context'>;
+interface Cluster extends Pick<DemoOptions, 'kubeconfig' | 'context'> {
+  /** KUBECONFIG with absolute paths. undefined: it is not set */
+  readonly variable?: string | undefined;
+}
 
 /** kubectl for the cluster that the user has named. The current context may be another cluster. */
-function kubectlOf({ kubeconfig, context }: Cluster): string {
+function kubectlOf({ kubeconfig, context, variable }: Cluster): string {
   return [
+    ...(kubeconfig === undefined && variable !== undefined ? [`KUBECONFIG=${quoted(variable)}`] : []),
     'kubectl',
     ...(kubeconfig === undefined ? [] : [`--kubeconfig ${quoted(kubeconfig)}`]),
     ...(context === undefined ? [] : [`--context ${quoted(context)}`]),

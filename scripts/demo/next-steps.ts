@@ -1,3 +1,4 @@
+import { quoted } from '../../src/cli/client/table.ts';
 import { appName } from '../../src/contract/resource/names.ts';
 import type { Created } from './samples.ts';
 import type { DemoStack } from './stack.ts';
@@ -25,7 +26,7 @@ export function nextSteps(stack: DemoStack, envFile: string, samples: readonly C
 Berth is up. In another terminal, in this folder:
 
   set -a; . ${envFile}; set +a          # BERTH_URL, BERTH_API_KEY, BERTH_TENANT_ID, DATABASE_URL, KUBECONFIG
-  alias kubectl=${stack.kubectlPath}
+  alias kubectl=${quoted(quoted(stack.kubectlPath))}
 
   curl -s -H "X-Api-Key: $BERTH_API_KEY" "$BERTH_URL/v2/deployments?limit=5"
   curl -s -H "X-Api-Key: $BERTH_API_KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(HELLO)}' "$BERTH_URL/v2/deployments?dry_run=true"

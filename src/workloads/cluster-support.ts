@@ -1,5 +1,9 @@
+import { podSettingsOfResource, settingPath } from '../contract/render/pod-settings.ts';
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { labelKeyFields } from '../domain/pod-settings/affinity.ts';
+import type { PodSettings } from '../domain/pod-settings/pod-settings.ts';
+import { COMPONENTS } from '../domain/resource-spec/components.ts';
 import type { ResourceSpec } from '../domain/resource-spec/resource-spec.ts';
 
 /** Whether the cluster is Kubernetes `major.minor` or newer. */
@@ -16,7 +20,7 @@ export function kubernetesAtLeast(
 
 /** A feature of a resource that this cluster does not support. */
 export interface Unsupported {
-  /** Path below resource_spec. */
+  /** Path below source_config. */
   readonly path: readonly (string | number)[];
   /** Path in the custom resource. */
   readonly resourcePath: string;
@@ -32,29 +36,53 @@ const LISTS = [
 const isOfLater = ({ restartPolicy }: { readonly restartPolicy?: string | null | undefined }) =>
   restartPolicy === 'OnFailure' || restartPolicy === 'Never';
 
+/** Label keys of a pod affinity, by component. */
+const labelKeysOf = (placement: PodSettings['placement'] = {}) =>
+  COMPONENTS.flatMap((component) =>
+    labelKeyFields(placement[component]?.affinity ?? {}).map((path) => ({ component, path })),
+  );
+
 /**
- * Whether a spec uses a feature that some supported clusters lack. If not, the resource of the deployment need not be
- * checked.
+ * Whether source_config uses a feature that some supported clusters lack. If not, the resource of the deployment need not
+ * be checked.
  */
-export const asksForLater = (spec: ResourceSpec): boolean =>
-  LISTS.some(([field]) => (spec[field] ?? []).some(isOfLater));
+export const asksForLater = ({ resource_spec: spec, placement }: AskingConfig): boolean =>
+  LISTS.some(([field]) => (spec?.[field] ?? []).some(isOfLater)) || labelKeysOf(placement).length > 0;
+
+type AskingConfig = Pick<PodSettings, 'placement'> & {
+  readonly resource_spec?: ResourceSpec | null | undefined;
+};
 
 /** Features that the cluster would reject or silently ignore because of its version. */
 export function unsupportedByCluster(resource: ManagedDeployment, config: RenderConfig): Unsupported[] {
-  if (kubernetesAtLeast(config, 1, 35)) return [];
+  return [
+    ...(kubernetesAtLeast(config, 1, 35) ? [] : laterRestartPolicies(resource, config)),
+    ...(kubernetesAtLeast(config, 1, 31) ? [] : laterLabelKeys(resource, config)),
+  ];
+}
+
+const needs = (feature: string, version: string, { kubernetesVersion }: RenderConfig) =>
+  `${feature} needs Kubernetes ${version} or newer; the cluster has version ${kubernetesVersion}`;
+
+function laterRestartPolicies({ spec }: ManagedDeployment, config: RenderConfig): Unsupported[] {
   return LISTS.flatMap(([field, member]) =>
-    (resource.spec.podTemplate[member] ?? []).flatMap((container, index) =>
+    (spec.podTemplate[member] ?? []).flatMap((container, index) =>
       isOfLater(container)
         ? [
             {
-              path: [field, index, 'restartPolicy'],
+              path: ['resource_spec', field, index, 'restartPolicy'],
               resourcePath: `spec.podTemplate.${member}[${index}].restartPolicy`,
-              message:
-                `${container.restartPolicy} needs Kubernetes 1.35 or newer; the cluster has version ` +
-                `${config.kubernetesVersion}`,
+              message: needs(String(container.restartPolicy), '1.35', config),
             },
           ]
         : [],
     ),
   );
+}
+
+function laterLabelKeys({ spec }: ManagedDeployment, config: RenderConfig): Unsupported[] {
+  return labelKeysOf(podSettingsOfResource(spec).placement).map(({ component, path }) => {
+    const at = ['placement', component, 'affinity', ...path];
+    return { path: at, resourcePath: settingPath(at), message: needs(String(at.at(-1)), '1.31', config) };
+  });
 }

@@ -6,7 +6,7 @@ import type { PodSettings, PodSettingsBody } from '../../src/domain/pod-settings
 import { SECURITY_PROFILES } from '../../src/domain/pod-settings/security-profile.ts';
 import { COMPONENTS } from '../../src/domain/resource-spec/components.ts';
 
-/** Random pod settings that the API accepts in self_hosted mode. */
+/** Random pod settings that the API accepts in self_hosted mode with a policy that lists every toleration. */
 
 /** One value of each field. */
 export const fullPodSettings = {
@@ -133,11 +133,24 @@ const nodeTerm = record({
   ),
 });
 
-/** Placements that the schema and the policy of self_hosted accept, so without tolerations. */
+const effects = { effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute') };
+const taintKey = fc.constantFrom('example.com/gpu', 'dedicated');
+const toleration = fc.oneof(
+  record({ operator: fc.constant('Exists'), ...effects, key: taintKey }).map((given) => ({
+    ...given,
+    operator: 'Exists',
+  })),
+  record({ value: fc.constantFrom('', 'a', 'b-1'), operator: fc.constant('Equal'), ...effects }).chain(
+    (given) => taintKey.map((key) => ({ key, ...given })),
+  ),
+  taintKey.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 })),
+);
+
+/** The policy of self_hosted accepts these placements, if it lists every toleration. */
 const placement = (): fc.Arbitrary<Placement> =>
   record({
     node_selector: labels,
-    tolerations: fc.constant([]),
+    tolerations: fc.array(toleration, { maxLength: 2 }),
     affinity: record({
       nodeAffinity: record({
         requiredDuringSchedulingIgnoredDuringExecution: fc.record({

@@ -36,12 +36,12 @@ export async function waitForApiServer(stateDir: string): Promise<void> {
 }
 
 interface NodeJson {
-  spec: { taints?: unknown[] };
+  spec: { taints?: { key: string }[] };
   status: { conditions?: { type: string; status: string }[] };
 }
 
 /**
- * Waits until the nodes are Ready and have no taints, and the ServiceAccount that every pod needs exists.
+ * Waits until the nodes are Ready and have no taints of the cluster itself, and the ServiceAccount that every pod needs exists.
  * @param processes the wait fails if one of these is not running; default: those of a simulated cluster
  */
 export async function waitForControllers(
@@ -81,5 +81,6 @@ export async function waitForHealth(stateDir: string, record: ClusterRecord): Pr
 
 function isSchedulable(node: NodeJson): boolean {
   const ready = node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-  return ready === true && (node.spec.taints ?? []).length === 0;
+  const { taints = [] } = node.spec;
+  return ready === true && !taints.some(({ key }) => key.startsWith('node.kubernetes.io/'));
 }

@@ -40,6 +40,12 @@ export function takesWait(made: Command): Command {
 
 /** Adds `--wait`, `--no-wait` and `--timeout` to a command that waits by default. @param without what `--no-wait` does */
 export function waitsByDefault(made: Command, without: string): Command {
+  const given = new Set<string>();
+  for (const option of ['wait', 'no-wait']) {
+    made.on(`option:${option}`, () => {
+      if (given.add(option).size === 2) throw new UsageError('--wait excludes --no-wait: remove one of them');
+    });
+  }
   return made
     .option('--wait', 'wait until the deployment is READY or has failed; this is the default', true)
     .option('--no-wait', without)

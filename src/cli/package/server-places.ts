@@ -14,14 +14,14 @@ const inPod = (role: string, words: string) =>
 
 /** The user of the image cannot read or write files of other users, so the container runs as the user of the shell. */
 const inContainer = (words: string) =>
-  `docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" --workdir /work --env BERTH_KUBECONFIG=berth.kubeconfig IMAGE ${words}`;
+  `docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" --workdir /work --env-file operator.env --env BERTH_KUBECONFIG=berth.kubeconfig IMAGE ${words}`;
 
 const inPodOfApi = (words: string): Place => ({
   where: 'runs in a pod of the API, which has the database and the keys',
   commandLine: inPod('api', words),
 });
 const withFiles = (words: string): Place => ({
-  where: 'runs in the image, with a kubeconfig in the current folder (docs/install.md)',
+  where: 'runs in the image, with a kubeconfig and settings in the current folder (docs/install.md)',
   commandLine: inContainer(words),
 });
 const byChart = (words: string): Place => ({

@@ -66,6 +66,8 @@ export interface Forbidden {
   readonly message: string;
   /** Whether this part belongs to the pod template. Pod templates that were accepted once remain accepted. */
   readonly ofPodTemplate: boolean;
+  /** Whether this part is about the variables of the revision. Variables that were accepted once remain accepted. */
+  readonly ofVariables?: boolean;
   /**
    * Whether the policy of the operator rejects this part, so that another policy may allow it; absent: no policy allows
    * it.
@@ -79,10 +81,26 @@ export interface SecretSentinel {
   readonly secrets: readonly NamedSecret[];
 }
 
+/** Reason of the Event of a failed probe. */
+export const UNHEALTHY = 'Unhealthy';
+
+/** A failed probe of a pod. */
+export interface FailedCheck {
+  /** The kind of the probe and its answer: `Startup probe failed: …`. */
+  readonly message: string;
+  /** When it failed last, in ms since the epoch. */
+  readonly at: number;
+}
+
 /** The last warning Event about an object. */
 export interface WarningEvent {
   readonly reason: string;
   readonly message: string;
+  /**
+   * Failed probes, newest first. While a container waits for its restart, the newest warning is always that of the
+   * back-off. Absent: no probe failed.
+   */
+  readonly checks?: readonly FailedCheck[];
 }
 
 /** A custom resource as read from the cluster. */
@@ -145,6 +163,7 @@ interface Termination {
   exitCode: number;
   reason?: string;
   message?: string;
+  startedAt?: string;
   finishedAt?: string;
 }
 

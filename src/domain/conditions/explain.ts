@@ -8,7 +8,7 @@ import {
   STATUS_WORDS,
 } from './explain-facts.ts';
 import { type Remedy, remedyOf } from './remedies.ts';
-import { causeText, type Problem, remedyFor } from './remedy-for.ts';
+import { type Problem, remedyFor } from './remedy-for.ts';
 
 /** Explains the state of a revision and recommends a remedy. A pure function of the facts in the hub. */
 
@@ -63,15 +63,7 @@ function problemOf({ reason, message, condition, object }: Cause): Problem {
 }
 
 /** The remedy of the root cause. If the message of the cluster shows the cause, the remedy is specific to it. */
-function remedyOfRoot(root: Cause): Remedy | null {
-  const { remedy } = root;
-  if (remedy === undefined) return remedyFor(problemOf(root));
-  const found = root.reason === 'CrashLoop' ? null : causeText(problemOf(root));
-  if (found === null || !('text' in remedy)) return remedy;
-  // The general remedy is about missing capacity, which does not apply to a volume.
-  const isWhole = root.reason === 'Unschedulable' || root.reason === 'MountFailed';
-  return { kind: remedy.kind, text: isWhole ? found : `${found} ${remedy.text}` };
-}
+const remedyOfRoot = (root: Cause): Remedy | null => root.remedy ?? remedyFor(problemOf(root));
 
 /** Adds a full stop, because messages of the cluster may end without a full stop. */
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -8,8 +8,8 @@ export interface CauseOfReason {
   /** Pattern of the message of the cluster for this cause. */
   readonly said: RegExp;
   readonly text: string;
-  /** The text for the volume of the database, which no field of `volumes` names. */
-  readonly ofDatabase?: string;
+  /** The text for database and cache, whose volume and nodes no field names. */
+  readonly ofService?: string;
 }
 
 /** The volume is in use by another pod: ReadWriteOncePod (scheduler), or ReadWriteOnce on another node (attach controller). */
@@ -34,6 +34,12 @@ const DATABASE_ON_OTHER_NODE =
   'The volume of the database is still attached to another node. The volume is detached when the pod on that node ' +
   'has ended. If that node is lost, the administrator of the cluster has to remove the pod or the node.';
 
+/** A taint that reserves nodes. Control-plane nodes nearly always have theirs. Newer schedulers name no taint. */
+const TAINT = String.raw`untolerated taint(?! \{node-role\.kubernetes\.io/(?:control-plane|master)\b)`;
+const SELECTED = '(?:node affinity/selector|Insufficient [a-z0-9.-]+/[a-z0-9._-]+)';
+/** Reserved nodes beside a selector or a device, which other nodes do not have. */
+const RESERVED_NODES = new RegExp(`${TAINT}.{0,2000}${SELECTED}|${SELECTED}.{0,2000}${TAINT}`, 'is');
+
 const UNSCHEDULABLE: readonly CauseOfReason[] = [
   { said: /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name/i, text: ONE_POD },
   {
@@ -45,7 +51,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     text:
       'The claim in {volume} has no volume yet. Read the Events of the claim (a StorageClass that does not ' +
       'exist, no capacity, no provisioner), and ask the administrator of the cluster. You can also change {volume}.',
-    ofDatabase:
+    ofService:
       'The claim of the database has no volume yet. Read the Events of the claim (a StorageClass that does not ' +
       'exist, no capacity, no provisioner), and ask the administrator of the cluster. A smaller db_storage_gi may ' +
       'help.',
@@ -56,7 +62,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
       'The volume in {volume} can be reached only from certain nodes (its zone, or one node), and the pod cannot ' +
       'be scheduled to these nodes. Ask the administrator of the cluster for capacity on these nodes, or use a claim ' +
       'in {volume} whose volume other nodes can reach.',
-    ofDatabase:
+    ofService:
       'The volume of the database can be reached only from certain nodes (its zone, or one node), and the pod cannot ' +
       'be scheduled to these nodes. Ask the administrator of the cluster for capacity on these nodes.',
   },
@@ -86,7 +92,7 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     // Extended resources, such as GPUs.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
     text:
-      'No node has enough GPUs or other devices: those of the resource that the message names are missing or in use. A rollout ' +
+      'No node that the pods can use has enough GPUs or other devices: those that the message names are missing or in use. A rollout ' +
       'needs the devices of one pod in addition to those of the running pods. Request fewer ({gpu}, and resources of sidecars ' +
       'and init_containers), check the name of the resource, or ask the administrator of the cluster for nodes that have it.',
   },
@@ -97,13 +103,16 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
       'except those of {placement}. Check that nodes have the labels that node_selector and affinity name there, and ' +
       'PATCH the field. If it is not set, ask the administrator of the cluster which policy or admission webhook adds ' +
       'rules.',
+    ofService:
+      'Scheduling rules (affinity, node selectors, topology) exclude nodes that have room. Berth sets no such rules. Ask the ' +
+      'administrator of the cluster which policy or admission webhook adds them.',
   },
   {
-    // A selector that matches only reserved nodes. Other messages name the taints of control-plane nodes too.
-    said: /untolerated taint.{0,2000}node affinity\/selector|node affinity\/selector.{0,2000}untolerated taint/is,
+    said: RESERVED_NODES,
     text:
-      'If the selected nodes have the taint that the message names, add a toleration for it to {placement}.tolerations. ' +
-      'The policy of the platform lists the allowed tolerations (placement.tolerations).',
+      'If the nodes that have these labels or devices also have a taint, add a toleration for it to ' +
+      '{placement}.tolerations. The policy of the platform lists the allowed tolerations (placement.tolerations).',
+    ofService: '',
   },
   {
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
@@ -127,8 +136,10 @@ const TAINTED: CauseOfReason = {
   said: /untolerated taint|had taint|were unschedulable/i,
   text:
     'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary ' +
-    'pods, or add a toleration for the taint that the message names to {placement}.tolerations. The policy of the ' +
+    'pods, or add a toleration for the taint of the nodes to {placement}.tolerations. The policy of the ' +
     'platform lists the allowed tolerations (placement.tolerations).',
+  ofService:
+    'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary pods.',
 };
 
 const MISSING_FILES: readonly CauseOfReason[] = [
@@ -147,7 +158,7 @@ const MISSING_FILES: readonly CauseOfReason[] = [
 ];
 
 const MOUNT_FAILED: readonly CauseOfReason[] = [
-  { said: /Multi-Attach error/i, text: OTHER_NODE, ofDatabase: DATABASE_ON_OTHER_NODE },
+  { said: /Multi-Attach error/i, text: OTHER_NODE, ofService: DATABASE_ON_OTHER_NODE },
   {
     said: /persistentvolumeclaim "[^"]{1,253}" not found/i,
     text: 'Create the PersistentVolumeClaim that the message names, in the namespace of the deployment, or change {volume}.',
@@ -275,8 +286,9 @@ const ADMISSION: readonly CauseOfReason[] = [
   {
     said: /violates PodSecurity/i,
     text:
-      'The Pod Security level of the namespace does not allow the fields that the message names. Change the ' +
-      'securityContext of sidecars and init_containers, or the volumes, in source_config.resource_spec.',
+      'The Pod Security level of the namespace does not allow the fields that the message names. Change ' +
+      'source_config.security_profile (restricted meets every level, baseline does not meet the level restricted), or the ' +
+      'volumes and the securityContext of sidecars and init_containers in source_config.resource_spec.',
   },
   {
     said: /failed calling webhook|context deadline exceeded|connection refused/i,

@@ -46,6 +46,8 @@ const CACHE: SizeFields = {
   scale: 'max_scale',
 };
 
+const SERVICES: ReadonlySet<SizeFields> = new Set([DATABASE, CACHE]);
+
 function sizesOf(component: Component): SizeFields {
   const { scale, ...sizes } = COMPONENT_FIELDS[component];
   return { ...sizes, scale: scale === null ? 'max_scale' : `${scale.min}, ${scale.max}` };
@@ -134,11 +136,12 @@ export function causeText(problem: Problem): string | null {
   const listed = LISTING.has(reason) ? all : all.slice(0, 1);
   const applying = listed.filter(({ said }) => said.test(message));
   if (applying.length === 0) return null;
-  const isDatabase = sizeFields(problem) === DATABASE;
-  const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
+  const isService = SERVICES.has(sizeFields(problem));
+  const texts = applying.map((each) => (isService ? each.ofService : undefined) ?? each.text);
   // The part of a message about several pods that is about this cause.
   const at = Math.min(...applying.map(({ said }) => message.search(said)));
-  return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem, message.slice(0, at));
+  const said = [...texts, end ?? ''].filter((each) => each !== '').join(' ');
+  return filledIn(said, problem, message.slice(0, at));
 }
 
 /** Removes names, because the name of an image may contain any of the words that patterns match. */

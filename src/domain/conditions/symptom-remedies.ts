@@ -52,14 +52,6 @@ interface Cause {
 /** Remedies for a cause that the message names. The first match is used. */
 const CAUSES: readonly Cause[] = [
   {
-    reason: 'Unschedulable',
-    said: /ReadWriteOncePod|volume node affinity conflict|unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:not found|is being deleted)|max volume count/i,
-    text:
-      `More cpu or memory does not help, because the pod waits for a volume. A ReadWriteOncePod volume is free ` +
-      `when the pod that uses it has ended. In all other cases, create the claim that the message names, or ask the ` +
-      `administrator of the cluster for a node that the volume of the claim can be attached to. ${BY_ITSELF}`,
-  },
-  {
     reason: 'ImagePullFailed',
     said: /manifest unknown|not found|no such image|name unknown/i,
     text:
@@ -118,10 +110,10 @@ const SERVICE_OUT_OF_MEMORY = (field: string) =>
 
 const SERVICE_FIELDS: Readonly<Record<string, string>> = { database: 'db', cache: 'cache' };
 
+type Symptom = Pick<ReportedSymptom, 'component' | 'reason' | 'message' | 'failureSource'>;
+
 /** The remedy of a symptom of running pods. null for a reason outside the closed list. */
-export function symptomRemedyOf(
-  symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message' | 'failureSource'>,
-): Remedy | null {
+export function symptomRemedyOf(symptom: Symptom): Remedy | null {
   const { component, reason, message, failureSource } = symptom;
   if (reason === ('NodeLost' satisfies Reason)) return { kind: 'act', text: NODE_LOST };
   const field = SERVICE_FIELDS[component];
@@ -132,16 +124,51 @@ export function symptomRemedyOf(
     const limit = memoryLimitField({ reason, message, component, container, containerKind });
     return { kind: 'act', text: OUT_OF_MEMORY(limit) };
   }
-  if (reason === ('CrashLoop' satisfies Reason) && ENDED_BY_CHECK.test(message)) {
-    const found = causeText({ reason, message, component });
-    if (found !== null)
-      return { kind: 'act', text: `${found} The cluster restarts the container until its check succeeds.` };
-  }
+  const found = textOfCause(symptom);
+  if (found !== null && COMPLETE.has(reason)) return { kind: 'act', text: found };
+  const general = generalText({ reason, message, field });
+  if (general === null) return remedyOf(reason);
+  return { kind: 'act', text: found === null ? general : `${found} ${general}` };
+}
+
+/** Reasons for which the remedy of a cause is complete. The general remedy is about other causes. */
+const COMPLETE: ReadonlySet<string> = new Set<Reason>([
+  'Unschedulable',
+  'QuotaExceeded',
+  'ReadinessFailed',
+  'MountFailed',
+  'CrashLoop',
+]);
+
+/** What happens after the remedy of a cause. */
+const AFTERWARDS: Partial<Record<Reason, string>> = {
+  QuotaExceeded: BY_ITSELF,
+  MountFailed: BY_ITSELF,
+  ReadinessFailed: 'The pod gets requests again as soon as its check succeeds.',
+  CrashLoop: 'The cluster restarts the container until its check succeeds.',
+};
+
+/** The remedy of the cause that the message shows; null: the message shows none. */
+function textOfCause(symptom: Symptom): string | null {
+  const { component, reason, message, failureSource } = symptom;
+  // The other causes of a crash belong to an image that never worked.
+  if (reason === ('CrashLoop' satisfies Reason) && !ENDED_BY_CHECK.test(message)) return null;
+  // No field configures the probes of database and cache.
+  if (reason === ('ReadinessFailed' satisfies Reason) && SERVICE_FIELDS[component] !== undefined) return null;
+  const { container, container_kind: containerKind, field } = failureSource ?? {};
+  const found = causeText({ reason, message, component, container, containerKind, field });
+  return found === null ? null : [found, textOf(AFTERWARDS, reason) ?? []].flat().join(' ');
+}
+
+/** @param field the prefix of the fields of a data service; undefined: a component of the app */
+function generalText({
+  reason,
+  message,
+  field,
+}: Pick<Symptom, 'reason' | 'message'> & { readonly field: string | undefined }): string | null {
+  if (field !== undefined) return textOf(OF_SERVICES, reason)?.(field) ?? null;
   const cause = CAUSES.find((each) => each.reason === reason && each.said.test(message));
-  // Images and volumes of database and cache belong to the platform.
-  if (cause !== undefined && field === undefined) return { kind: 'act', text: cause.text };
-  const text = field === undefined ? textOf(OF_COMPONENTS, reason) : textOf(OF_SERVICES, reason)?.(field);
-  return text === undefined ? remedyOf(reason) : { kind: 'act', text };
+  return cause?.text ?? textOf(OF_COMPONENTS, reason) ?? null;
 }
 
 function textOf<Text>(texts: Partial<Record<Reason, Text>>, reason: string): Text | undefined {

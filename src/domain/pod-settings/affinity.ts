@@ -108,7 +108,7 @@ const selector = (description: string) =>
 const keys = (description: string) =>
   z.array(labelKey()).max(MAX_REQUIREMENTS).optional().describe(description);
 
-const podTermSchema = z.strictObject({
+const podTermFields = z.strictObject({
   labelSelector: selector('Pods that the term is about.'),
   topologyKey: labelKey().describe(
     'Label of nodes whose value defines one place, such as kubernetes.io/hostname.',
@@ -118,6 +118,39 @@ const podTermSchema = z.strictObject({
   matchLabelKeys: keys('Labels whose value must be that of the new pod.'),
   mismatchLabelKeys: keys('Labels whose value must differ from that of the new pod.'),
 });
+
+type PodTerm = z.infer<typeof podTermFields>;
+
+/** The keys that a selector restricts. */
+const keysOf = ({ matchLabels = {}, matchExpressions = [] }: NonNullable<PodTerm['labelSelector']>) =>
+  new Set([...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]);
+
+/**
+ * Rules of Kubernetes about label keys. The API server adds matchLabelKeys to the selector of each new pod, so it rejects
+ * pods with a key that is then there twice, although it accepts their Deployment.
+ */
+function checkLabelKeys(term: PodTerm, ctx: Pick<z.core.$RefinementCtx, 'addIssue'>): void {
+  const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = term;
+  const reject = (path: (string | number)[], message: string) =>
+    ctx.addIssue({ code: 'custom', path, message });
+  if (labelSelector === undefined) {
+    for (const field of LABEL_KEY_FIELDS)
+      if ((term[field] ?? []).length > 0) reject([field], 'must not be set without labelSelector');
+    return;
+  }
+  const selected = keysOf(labelSelector);
+  for (const [index, key] of matchLabelKeys.entries()) {
+    if (mismatchLabelKeys.includes(key))
+      reject(['matchLabelKeys', index], 'must not be in mismatchLabelKeys too');
+    else if (selected.has(key)) reject(['matchLabelKeys', index], 'must not be a key of labelSelector too');
+    else if (matchLabelKeys.indexOf(key) < index)
+      reject(['matchLabelKeys', index], 'must not be listed twice');
+  }
+}
+
+const LABEL_KEY_FIELDS = ['matchLabelKeys', 'mismatchLabelKeys'] as const;
+
+const podTermSchema = podTermFields.superRefine(checkLabelKeys);
 
 const podRulesSchema = z.strictObject({
   requiredDuringSchedulingIgnoredDuringExecution: z
@@ -169,5 +202,21 @@ export function nodeKeys({ nodeAffinity }: Affinity): NodeKey[] {
     (['matchExpressions', 'matchFields'] as const).flatMap((list) =>
       (term[list] ?? []).map(({ key }, index) => ({ key, loc: [...at, list, index, 'key'] })),
     ),
+  );
+}
+
+/** The paths of fields that Kubernetes supports since 1.31, below the affinity. Older versions silently drop them. */
+export function labelKeyFields(affinity: Affinity): (string | number)[][] {
+  const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+  const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+  const terms = (['podAffinity', 'podAntiAffinity'] as const).flatMap((kind) => [
+    ...(affinity[kind]?.[required] ?? []).map((term, index) => ({ term, at: [kind, required, index] })),
+    ...(affinity[kind]?.[preferred] ?? []).map(({ podAffinityTerm: term }, index) => ({
+      term,
+      at: [kind, preferred, index, 'podAffinityTerm'],
+    })),
+  ]);
+  return terms.flatMap(({ term, at }) =>
+    LABEL_KEY_FIELDS.filter((field) => (term[field] ?? []).length > 0).map((field) => [...at, field]),
   );
 }

@@ -7,6 +7,7 @@ import { canonicalHost } from '../net/url-host.ts';
 import { type PodSettings, podSettingsOf } from '../pod-settings/pod-settings.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import type { Variable } from '../run-settings/run-settings.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
 import { volumeRemovalIssues } from './policy-data-services.ts';
@@ -143,6 +144,10 @@ function envCaps({ env = [], storedEnv = [], caps }: EnvView): Violation[] {
     found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
   return found;
 }
+
+/** Violations of the largest caps by the env of a custom resource, which has no deployment_type. */
+export const variableCapViolations = (env: readonly Variable[], policy: Policy): Violation[] =>
+  envCaps({ env, caps: largestCaps(policy) });
 
 function environments({ spec, caps }: PodView): Violation[] {
   const found: Violation[] = [];

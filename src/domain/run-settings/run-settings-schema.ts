@@ -3,7 +3,8 @@ import type { BodyIssue } from '../core/body-issue.ts';
 import { argumentsSchema } from '../kubernetes/container.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
-import { DEFAULT_PORT, type RunSettings } from './run-settings.ts';
+import { DEFAULT_PORT, type RunSettings, type Variable } from './run-settings.ts';
+import { referenceProblem } from './variable-references.ts';
 import { variableNameSchema, variableValueSchema } from './variable-schema.ts';
 
 /** The run settings in requests, and in the custom resource. */
@@ -27,6 +28,32 @@ function sizeProblem(value: unknown, most: number): string | null {
 function rejectLarger(value: unknown, most: number, ctx: Pick<z.core.$RefinementCtx, 'addIssue'>): void {
   const message = sizeProblem(value, most);
   if (message !== null) ctx.addIssue({ code: 'custom', message });
+}
+
+/** An issue with its path below the run settings. */
+interface SettingIssue {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+/** References that no value may contain. The paths are below `env`. */
+function referenceIssues(env: readonly Variable[]): SettingIssue[] {
+  return env.flatMap((variable, index) => {
+    const message = referenceProblem(variable);
+    return message === null ? [] : [{ path: [index, 'value'], message }];
+  });
+}
+
+/** What the schemas of requests reject, and the schema of the custom resource accepts. */
+export function runSettingsIssues({ env = [], commands = {} }: RunSettings): SettingIssue[] {
+  const sizes = [
+    { path: ['env'], message: sizeProblem(env, MAX_VARIABLES_BYTES) },
+    { path: ['commands'], message: sizeProblem(commands, MAX_COMMANDS_BYTES) },
+  ];
+  return [
+    ...sizes.flatMap(({ path, message }) => (message === null ? [] : [{ path, message }])),
+    ...referenceIssues(env).map(({ path, message }) => ({ path: ['env', ...path], message })),
+  ];
 }
 
 /** The issue of commands that are too large together, although those of the request are not. */
@@ -89,6 +116,9 @@ export const envBodySchema = z
   .max(MAX_VARIABLES)
   .superRefine((variables, ctx) => rejectDuplicates(variables, ({ name }) => name, 'name', ctx))
   .superRefine((variables, ctx) => rejectLarger(variables, MAX_VARIABLES_BYTES, ctx))
+  .superRefine((env, ctx) => {
+    for (const { path, message } of referenceIssues(env)) ctx.addIssue({ code: 'custom', path, message });
+  })
   .describe(
     'The complete list of variables of the app container that are not secret. Responses, events and the custom resource show their values.',
   );

@@ -8,6 +8,13 @@ import { PORT_NAMES } from '../addresses.ts';
 import { kubernetesAtLeast } from '../cluster-support.ts';
 
 const STARTUP_PERIOD_SECONDS = 2;
+
+/**
+ * The period of the startup probe. A check of the tenant is not repeated before its timeout, because the kubelet waits for
+ * the answer: the container would otherwise get more time for its start than its check says.
+ */
+const startupPeriod = (timeoutSeconds: number, isOwn: boolean): number =>
+  isOwn ? Math.max(STARTUP_PERIOD_SECONDS, timeoutSeconds) : STARTUP_PERIOD_SECONDS;
 /** Delay of the shutdown, so that endpoints and routers notice that the pod is terminating. */
 const DRAIN_SECONDS = 5;
 /** A container is restarted later than its pod stops getting requests: half as often checked, twice as many failures. */
@@ -44,16 +51,21 @@ function actionOf(
  * The probes of the app container of a component: its own health check, otherwise that of the platform. The startup may
  * take as long as a rollout, unless the check says otherwise.
  */
-function probes(check: HealthCheckSpec, action: Action | null, config: RenderConfig): Partial<V1Container> {
+function probes(
+  check: HealthCheckSpec & { readonly isOwn: boolean },
+  action: Action | null,
+  config: RenderConfig,
+): Partial<V1Container> {
   if (action === null) return {};
   const { timeoutSeconds, periodSeconds, failureThreshold } = { ...HEALTH_CHECK_DEFAULTS, ...check };
   const startupSeconds = check.startupSeconds ?? config.progressDeadlineSeconds;
+  const startupPeriodSeconds = startupPeriod(timeoutSeconds, check.isOwn);
   const probe = { ...action, timeoutSeconds };
   return {
     startupProbe: {
       ...probe,
-      periodSeconds: STARTUP_PERIOD_SECONDS,
-      failureThreshold: Math.ceil(startupSeconds / STARTUP_PERIOD_SECONDS),
+      periodSeconds: startupPeriodSeconds,
+      failureThreshold: Math.ceil(startupSeconds / startupPeriodSeconds),
     },
     readinessProbe: { ...probe, periodSeconds, failureThreshold },
     livenessProbe: {
@@ -87,11 +99,12 @@ export function appProbes(
   config: RenderConfig,
   appPort: number,
 ): Partial<V1Container> {
-  const check = spec.components[component]?.healthCheck ?? platformCheck(component, config);
+  const own = spec.components[component]?.healthCheck;
+  const check = own ?? platformCheck(component, config);
   const isServing = component === 'api';
   return {
     ...(isServing ? portsOf(appPort) : {}),
-    ...probes(check, actionOf(check, component, appPort), config),
+    ...probes({ ...check, isOwn: own !== undefined }, actionOf(check, component, appPort), config),
     ...(isServing ? drain(config) : {}),
   };
 }

@@ -1,4 +1,4 @@
-/** Changes of the pod settings and of database and cache, beside resource_spec. All of them run on simulated nodes, which have no labels and no devices. */
+/** Changes of the pod settings and of database and cache, beside resource_spec. All of them run on the simulated nodes (test/cluster/manifests/nodes.yaml). */
 import type { PodSettingsBody } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { Random } from './random.ts';
 
@@ -26,7 +26,17 @@ const NEAR = {
   },
 } as const;
 
-const CHANGES: readonly PodSettingsBody[] = [
+/** The policy of a walk, which allows pods on the reserved node. */
+export const WALK_POLICY = 'placement:\n  tolerations: [sim.example/reserved]\n';
+
+/** The reserved node of the cluster. WALK_POLICY allows the toleration. */
+const RESERVED = {
+  node_selector: { 'sim.example/pool': 'reserved' },
+  tolerations: [{ key: 'sim.example/reserved', operator: 'Exists', effect: 'NoSchedule' }],
+} as const;
+const device = (count: number) => ({ resource: 'sim.example/device', count });
+
+export const POD_SETTING_CHANGES: readonly PodSettingsBody[] = [
   { security_profile: 'restricted' },
   { security_profile: 'baseline' },
   { security_profile: null },
@@ -38,9 +48,16 @@ const CHANGES: readonly PodSettingsBody[] = [
   { placement: { api: NEAR } },
   { placement: { api: { affinity: { nodeAffinity: NEAR.affinity.nodeAffinity } }, queue: NEAR } },
   { placement: { api: { node_selector: {}, tolerations: [] } } },
+  { placement: { api: RESERVED } },
+  { placement: { api: { tolerations: RESERVED.tolerations }, queue: { ...RESERVED, ...NEAR } } },
+  { placement: { queue: { node_selector: { 'kubernetes.io/os': 'linux' } } } },
   { placement: { queue: null } },
+  { gpu: { api: device(1) } },
+  { gpu: { api: device(2), queue: device(1) } },
+  { gpu: { api: null } },
+  { gpu: null },
   { placement: null },
-  { security_profile: null, health_checks: null, placement: null },
+  { security_profile: null, health_checks: null, placement: null, gpu: null },
   { cache: { enabled: false } },
   { cache: { enabled: true } },
   { cache: null },
@@ -52,6 +69,6 @@ const CHANGES: readonly PodSettingsBody[] = [
 
 /** A random change of the pod settings. */
 export function podSettingMove(random: Random): { readonly what: string; readonly change: PodSettingsBody } {
-  const change = random.pick(CHANGES);
+  const change = random.pick(POD_SETTING_CHANGES);
   return { what: `pod settings ${JSON.stringify(change)}`, change };
 }

@@ -1,6 +1,6 @@
 /** The world of a walk: an API to call, and administrator access to the cluster. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -12,6 +12,7 @@ import { startPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
+import { WALK_POLICY } from './pod-setting-moves.ts';
 
 /** A response of the API. */
 export interface ApiAnswer<T> {
@@ -94,8 +95,11 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
   await installBerth(cluster);
   await makeNamespace(cluster);
   const kubeconfigs = await roleKubeconfigs(cluster, stateDir);
+  const policy = join(stateDir, 'policy.yaml');
+  writeFileSync(policy, WALK_POLICY);
   const settings: Record<string, string> = {
     DATABASE_URL: database.url,
+    BERTH_POLICY: policy,
     BERTH_HOST: '127.0.0.1',
     BERTH_PORT: '0',
     BERTH_METRICS_PORT: '0',

@@ -39,6 +39,17 @@ test('env set, list and unset change single variables, in their order', async ()
   expect(shown).not.toMatch(/^(Port|Commands):/m);
 });
 
+test('env set notes a reference to a variable that is not earlier in the list', async () => {
+  await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
+  await run(0, ['env', 'set', 'shop', 'URL=http://$(HOST)']);
+  const { err } = await run(0, ['env', 'set', 'shop', 'HOST=a']);
+  expect(err).toContain(
+    'URL contains $(HOST), which is not replaced, because HOST is not earlier in the list',
+  );
+  await run(0, ['env', 'unset', 'shop', 'URL']);
+  expect((await run(0, ['env', 'set', 'shop', 'URL=http://$(HOST)'])).err).not.toContain('is not replaced');
+});
+
 test('env set of two commands at once keeps the variables of both', async () => {
   await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
   await Promise.all(['A=1', 'B=2', 'C=3'].map((word) => run(0, ['env', 'set', 'shop', word])));

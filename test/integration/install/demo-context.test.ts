@@ -179,8 +179,11 @@ test('uses the cluster that the options name, and prints commands that remove ex
   expect(await kubectl(access, ['get', 'mdep', '-A', '-o', 'name'])).toBe('');
 
   // Another run uses what this one has left.
-  const again = await run(other, ...words, '--samples', 'none', '--exit', '--port', '0');
-  expect(again).toMatchObject({ code: 0 });
+  const again = await run(other, '--kubeconfig', named, '--samples', 'none', '--exit', '--port', '0');
+  expect(again).toMatchObject({
+    code: 0,
+    output: expect.stringContaining(`--context 'it'\\''s mine' delete`),
+  });
 
   const commands = output.split('\n').filter((line) => /^ +kubectl .* delete /.test(line));
   const env = { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, HOME: folder, KUBECONFIG: other };

@@ -1,6 +1,8 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
 import {
   type OperatorWorld,
   operatorWorld,
@@ -19,7 +21,8 @@ let client: KubeClient;
 beforeAll(async () => {
   world = await operatorWorld('settings');
   client = await adminClient();
-  operator = await startOperator({ ...world.settings, config: RENDERING });
+  const policy = resolvePolicy('self_hosted', { placement: { tolerations: ['sim.example/reserved'] } });
+  operator = await startOperator({ ...world.settings, config: RENDERING, policy });
 });
 afterAll(async () => {
   await operator.stop();
@@ -27,6 +30,8 @@ afterAll(async () => {
   await world.end();
 });
 
+/** Labels of a node with a taint (test/cluster/manifests/nodes.yaml). */
+const RESERVED = { 'sim.example/pool': 'reserved' };
 const IMAGE = 'registry.test/web:1';
 const plain = appSpec(1, IMAGE);
 const withApi = (api: object, podTemplate: object = {}) => ({ ...plain, components: { api }, podTemplate });
@@ -68,7 +73,8 @@ describe.concurrent('a change of pod settings', () => {
     const after = await template(app);
     expect(after?.containers[0]?.startupProbe).toMatchObject({
       httpGet: { path: '/healthz' },
-      failureThreshold: 30,
+      periodSeconds: 5,
+      failureThreshold: 12,
     });
     expect(after?.containers[0]?.securityContext).not.toHaveProperty('capabilities');
     expect(after?.affinity?.nodeAffinity).toBeDefined();
@@ -79,6 +85,7 @@ describe.concurrent('a change of pod settings', () => {
 
   test.each([
     ['selector', { placement: { nodeSelector: { 'example.com/none': 'x' } } }, /node affinity\/selector/],
+    ['taint', { placement: { nodeSelector: RESERVED } }, /untolerated taint/],
     ['gpu', { gpu: { resource: 'nvidia.com/gpu', count: 1 } }, /Insufficient nvidia\.com\/gpu/],
   ])('that no node meets is reported with the answer of the scheduler: %s', async (name, api, text) => {
     const app = new App(client, world.namespace, name);
@@ -88,6 +95,16 @@ describe.concurrent('a change of pod settings', () => {
     await reported(app, text);
     await app.apply(plain);
     await app.ready();
+  });
+
+  test('runs pods on a reserved node when they tolerate its taint, with the devices that they request', async () => {
+    const app = new App(client, world.namespace, 'reserved');
+    const toleration = { key: 'sim.example/reserved', operator: 'Exists', effect: 'NoSchedule' };
+    const placement = { nodeSelector: RESERVED, tolerations: [toleration] };
+    await app.apply(withApi({ placement, gpu: { resource: 'sim.example/device', count: 1 } }));
+    await app.ready();
+    const pods = await app.list(RESOURCES.Pod, 'app.kubernetes.io/component=api');
+    expect(pods.map(({ spec }) => (spec as { nodeName?: string }).nodeName)).toEqual(['node-reserved']);
   });
 
   test('is rejected by the API server when a value is out of range or unknown', async () => {

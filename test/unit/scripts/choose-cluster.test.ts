@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chooseCluster, isOpen } from '../../../scripts/demo/choose-cluster.ts';
 
-const context = { name: 'kind-dev', server: 'https://127.0.0.1:6443' };
+const context = { name: 'kind-dev', server: 'https://127.0.0.1:6443', variable: undefined };
 const missing = ['kube-apiserver', 'kwok'];
 const buildTime = 'about 8 min with 2 processors';
 
@@ -35,6 +35,17 @@ describe('chooseCluster', () => {
     const named = { ...context, name: "it's mine; rm -rf" };
     expect(chooseCluster({ context: named, missing: [], buildTime })).toMatchObject({
       hint: expect.stringContaining(`--context 'it'\\''s mine; rm -rf'`),
+    });
+  });
+
+  test('names the file of the context when KUBECONFIG selects it', () => {
+    const named = { ...context, variable: '/home/ann lee/k3s.yaml' };
+    const command = "KUBECONFIG='/home/ann lee/k3s.yaml' npm run demo -- --context kind-dev";
+    expect(chooseCluster({ context: named, missing: [], buildTime })).toMatchObject({
+      hint: expect.stringContaining(command),
+    });
+    expect(chooseCluster({ context: named, missing, buildTime })).toMatchObject({
+      message: expect.stringContaining(command),
     });
   });
 });

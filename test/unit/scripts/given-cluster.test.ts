@@ -82,8 +82,11 @@ describe('farewell', () => {
 
   /** The arguments of kubectl in each printed command, as a shell splits them. */
   function commandsIn(text: string): string[][] {
-    const script = `kubectl() { printf '%s\\037' "$@"; echo; }\n${text.split('\n').slice(1).join('\n')}`;
-    const output = execFileSync('sh', ['-c', script], { encoding: 'utf8' });
+    const script = `kubectl() { printf '%s\\037' "KUBECONFIG=$KUBECONFIG" "$@"; echo; }\n${text.split('\n').slice(1).join('\n')}`;
+    const output = execFileSync('sh', ['-c', script], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    });
     return output
       .split('\n')
       .filter((line) => line !== '')
@@ -99,9 +102,22 @@ describe('farewell', () => {
   });
 
   test.each([
-    [{ kubeconfig: "it's mine/config", context: undefined }, ['--kubeconfig', "it's mine/config"]],
-    [{ kubeconfig: undefined, context: "o'neill; rm -rf $HOME" }, ['--context', "o'neill; rm -rf $HOME"]],
-    [{ kubeconfig: 'file', context: 'a' }, ['--kubeconfig', 'file', '--context', 'a']],
+    [
+      { kubeconfig: "it's mine/config", context: 'a' },
+      ['KUBECONFIG=', '--kubeconfig', "it's mine/config", '--context', 'a'],
+    ],
+    [
+      { kubeconfig: undefined, context: "o'neill; rm -rf $HOME" },
+      ['KUBECONFIG=', '--context', "o'neill; rm -rf $HOME"],
+    ],
+    [
+      { kubeconfig: undefined, context: 'default', variable: '/ann lee/one:/two' },
+      ['KUBECONFIG=/ann lee/one:/two', '--context', 'default'],
+    ],
+    [
+      { kubeconfig: 'file', context: 'default', variable: '/two' },
+      ['KUBECONFIG=', '--kubeconfig', 'file', '--context', 'default'],
+    ],
   ])('prints commands for the given cluster and not for the current context: %j', (options, words) => {
     const commands = commandsIn(farewell(options, installedObjects()));
     expect(commands.length).toBeGreaterThan(0);
@@ -112,7 +128,7 @@ describe('farewell', () => {
   test('names exactly the objects that the demo has created', () => {
     const objects = installedObjects().filter(({ metadata }) => metadata.namespace === undefined);
     const named = commandsIn(farewell({ ...local, context: 'a' }, installedObjects())).flatMap(
-      ([, , , , kind = '', ...names]) => names.map((name) => `${kind}/${name}`),
+      ([, , , , , kind = '', ...names]) => names.map((name) => `${kind}/${name}`),
     );
     expect(named.sort()).toEqual(
       objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`).sort(),

@@ -51,9 +51,11 @@ function kubeconfig(server: string, path = join(folder, 'config')): string {
 describe('reachableContext', () => {
   test.each([200, 401, 403])('returns the current context when its server answers %i', async (answer) => {
     status = answer;
-    expect(await reachableContext({ KUBECONFIG: kubeconfig(address) })).toEqual({
+    const file = kubeconfig(address);
+    expect(await reachableContext({ KUBECONFIG: file })).toEqual({
       name: 'first',
       server: address,
+      variable: file,
     });
   });
 

@@ -20,6 +20,17 @@ const external = (settings: PodSettings): RequestBody => ({
 });
 const check = (api: HealthCheck) => withSettings({ health_checks: { api } });
 
+const TOLERATIONS = [
+  { key: 'nvidia.com/gpu', operator: 'Exists' as const, effect: 'NoSchedule' as const },
+  { key: 'example.com/pool', value: 'batch' },
+  {
+    key: 'node.kubernetes.io/unreachable',
+    operator: 'Exists' as const,
+    effect: 'NoExecute' as const,
+    tolerationSeconds: 30,
+  },
+];
+
 /** One pod setting at a time, and variants that render differently. */
 export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }[] = [
   ...(Object.keys(fullPodSettings) as (keyof PodSettings)[]).map((field) => ({
@@ -32,7 +43,15 @@ export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }
   { field: 'security_profile.baseline', request: withSettings({ security_profile: 'baseline' }) },
   { field: 'health_checks.http', request: check({ type: 'http' }) },
   { field: 'health_checks.tcp', request: check({ type: 'tcp', period_seconds: 6 }) },
+  {
+    field: 'placement.tolerations',
+    request: withSettings({ placement: { api: { tolerations: TOLERATIONS } } }),
+  },
   { field: 'gpu.api', request: withSettings({ gpu: { api: { resource: 'amd.com/gpu', count: 1 } } }) },
+  {
+    field: 'health_checks.slow',
+    request: check({ type: 'http', timeout_seconds: 10, startup_seconds: 95 }),
+  },
   { field: 'health_checks.none', request: check({ type: 'none' }) },
   { field: 'database.external', request: external({ database: { enabled: false } }) },
   { field: 'cache.external', request: external({ cache: { enabled: false } }) },

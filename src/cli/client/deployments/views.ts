@@ -1,6 +1,7 @@
 import type { Deployment } from '../api.gen.ts';
 import { type Context, show } from '../context.ts';
 import { age, cell, fields, table } from '../table.ts';
+import { podSettingLines, runLines } from './setting-lines.ts';
 
 /** Deployments as text. */
 
@@ -39,27 +40,12 @@ function row(deployment: Deployment, now: Date): string[] {
 
 const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
 
-type Line = readonly [title: string, text: string];
-
-/** The run settings that are set. */
-function runLines({ port, commands = {}, env = [] }: Deployment['source_revision_config']): Line[] {
-  const words = Object.entries(commands).map(
-    ([component, { command = [], args = [] }]) => `${component}: ${[...command, ...args].join(' ')}`,
-  );
-  const variables = env.map(({ name, value }) => `${name}=${value}`);
-  return [
-    ...(port === undefined ? [] : [['Port', String(port)] as const]),
-    ...(words.length === 0 ? [] : [['Commands', cell(words.join('; '))] as const]),
-    ...(variables.length === 0 ? [] : [['Env', cell(variables.join(', '))] as const]),
-  ];
-}
-
 /** The data services that are switched off. */
-function serviceLines({ database, cache }: Deployment['source_config']): Line[] {
+function serviceLines({ database, cache }: Deployment['source_config']): [string, string][] {
   const removes = database?.remove_volume === true ? ', its volume is removed' : '';
   return [
-    ...(database?.enabled === false ? [['Database', `off${removes}`] as const] : []),
-    ...(cache?.enabled === false ? [['Cache', 'off'] as const] : []),
+    ...(database?.enabled === false ? [['Database', `off${removes}`] as [string, string]] : []),
+    ...(cache?.enabled === false ? [['Cache', 'off'] as [string, string]] : []),
   ];
 }
 
@@ -88,6 +74,7 @@ function details(deployment: Deployment): string {
     ['Repository', cell(deployment.source_config.repo_url)],
     ['Ref', cell(config.repo_ref)],
     ...runLines(config),
+    ...podSettingLines(deployment.source_config),
     ...serviceLines(deployment.source_config),
     ['Url', cell(deployment.url)],
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],

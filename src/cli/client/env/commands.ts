@@ -12,7 +12,8 @@ const env = () => import('./env.ts');
 
 const SET = `Everyone who can read the deployment can read its variables. Use berth secrets for passwords and keys. A name cannot be
 a variable and a secret. All other variables of the deployment stay as they are. A difference creates a new revision. A value
-can refer to variables that Berth sets, such as $(DATABASE_URI), and to earlier variables. The command prints all variables.
+can refer to variables that Berth sets, such as $(DATABASE_URI), and to earlier variables. New variables are added at the end of the list. The command
+prints all variables, and notes references to later ones.
 
   berth env set shop LOG_LEVEL=debug 'DATABASE_URL=$(DATABASE_URI)'
   berth env set shop --from-file .env`;

@@ -6,7 +6,7 @@ import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
-import { type Variable, variablesToSet, withoutVariables, withVariables } from './words.ts';
+import { deadReferences, type Variable, variablesToSet, withoutVariables, withVariables } from './words.ts';
 
 /** `berth env …`. */
 
@@ -44,6 +44,14 @@ async function send(context: Context, before: Deployment, env: readonly Variable
 
 const isOvertaken = (error: unknown) => error instanceof ApiProblem && error.status === 412;
 
+function noteDeadReferences(context: Context, variables: readonly Variable[]): void {
+  for (const { name, later } of deadReferences(variables))
+    context.note(
+      `${cell(name)} contains $(${cell(later)}), which is not replaced, because ${cell(later)} is not earlier in the list: ` +
+        `unset ${cell(name)}, then set it again`,
+    );
+}
+
 /** Changes variables, prints all of them, and waits. */
 async function change(
   context: Context,
@@ -57,6 +65,7 @@ async function change(
       const made = await send(context, before, merge(envOf(before)));
       if (made.generation === before.generation)
         context.note('nothing changed: the variables already have these values');
+      noteDeadReferences(context, envOf(made));
       await showVariables(context, envOf(made));
       return seconds === null ? 'reached' : settle(context, made, seconds, made.latest_revision_id);
     } catch (error) {

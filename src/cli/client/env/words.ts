@@ -52,3 +52,16 @@ export function withVariables(stored: readonly Variable[], set: readonly Variabl
 /** The stored variables without these names. */
 export const withoutVariables = (stored: readonly Variable[], names: readonly string[]): Variable[] =>
   stored.filter(({ name }) => !names.includes(name));
+
+const refersTo = (value: string, name: string) => value.replaceAll('$$', '').includes(`$(${name})`);
+
+/**
+ * Variables whose reference has no effect, because the other variable is not earlier in the list, each with the first such
+ * name. Kubernetes leaves `$(NAME)` as it is then.
+ */
+export function deadReferences(variables: readonly Variable[]): { name: string; later: string }[] {
+  return variables.flatMap(({ name, value }, index) => {
+    const later = variables.slice(index).find((each) => refersTo(value, each.name));
+    return later === undefined ? [] : [{ name, later: later.name }];
+  });
+}

@@ -3,7 +3,7 @@ import type { Policy } from '../../../domain/policy/policy.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import type { Observed } from '../observed.ts';
-import { isKept } from './allowed-before.ts';
+import { withoutKept } from './allowed-before.ts';
 import { isPlatformHost, isRefusedByPolicy, type PlatformHosts } from './host-claims.ts';
 import { refusedServices, serviceOf } from './service-spec-policy.ts';
 import { forbiddenParts } from './spec-policy.ts';
@@ -32,11 +32,11 @@ export interface RefusedPart {
 /** All fields that would be rejected in a new resource, and how long the running values stay. Pure. */
 export function refusedParts(observed: Observed, rules: Rules): RefusedPart[] {
   const forbidden = forbiddenParts(observed.resource, rules.policy);
-  const keeps = isKept(observed.resource, observed.storedTemplates);
+  const barred = new Set(withoutKept(forbidden, observed.resource, observed.storedTemplates));
   const services = refusedServices({ ...observed, forbidden });
   const ofSpec = forbidden.map((part): RefusedPart => {
     const service = serviceOf(part);
-    const stays = service === null ? part.ofPodTemplate && keeps : !services.has(service);
+    const stays = service === null ? !barred.has(part) : !services.has(service);
     const until = stays || service !== null ? 'field changes' : 'next revision';
     return { field: part.resourcePath, why: part.message, until };
   });

@@ -7,11 +7,12 @@ import { podSettingsSchema } from '../../../domain/pod-settings/pod-settings.ts'
 import { isSecretOfAnother } from '../../../domain/policy/generated-names.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
 import { type Reference, references } from '../../../domain/policy/policy-references.ts';
-import { podPolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { podPolicyViolations, variableCapViolations } from '../../../domain/policy/policy-rules.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { runSettingsIssues } from '../../../domain/run-settings/run-settings-schema.ts';
 import { DATA_SERVICE_NAMES, runsService } from '../../../workloads/data-services.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
@@ -30,10 +31,7 @@ import type { Forbidden, ObservedResource } from '../observed.ts';
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];
 
-/**
- * Names of the custom resource's fields in a resource_spec. The other fields are pod settings, and the run settings of the
- * revision, which the schema alone checks.
- */
+/** Names of the custom resource's fields in a resource_spec. The other fields are pod settings and run settings. */
 const FIELDS: Readonly<
   Record<Exclude<keyof PodTemplate, 'securityProfile' | keyof RunSettings>, keyof ResourceSpec>
 > = {
@@ -67,7 +65,13 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
 
 /** All rejected fields of the pods, in the order of the rules; empty: none. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
-  return [...images(resource), ...ownLimits(resource), ...environment(resource), ...pods(resource, policy)];
+  return [
+    ...images(resource),
+    ...ownLimits(resource),
+    ...environment(resource),
+    ...runSettings(resource, policy),
+    ...pods(resource, policy),
+  ];
 }
 
 const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => ({
@@ -116,6 +120,22 @@ function environment({ spec, metadata }: ObservedResource): Forbidden[] {
   if (envSecretName === undefined || !isSecretOfAnother(envSecretName, metadata.name)) return [];
   const message = 'belongs to a deployment of Berth and cannot be used here';
   return [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
+}
+
+/**
+ * Variables and commands that the API would reject. Stored templates contain the variables of each component, so larger
+ * ones would not fit into etcd.
+ */
+function runSettings({ spec: { podTemplate } }: ObservedResource, policy: Policy): Forbidden[] {
+  const wrong = runSettingsIssues(podTemplate as RunSettings).map(({ path, message }) =>
+    notOfPodTemplate(`spec.podTemplate${steps(path)}`, message),
+  );
+  const overCaps = variableCapViolations(podTemplate.env ?? [], policy).map(({ msg }) => ({
+    ...notOfPodTemplate('spec.podTemplate.env', msg),
+    ofVariables: true,
+    byPolicy: true,
+  }));
+  return [...wrong, ...overCaps];
 }
 
 function pods({ spec, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
@@ -210,13 +230,13 @@ function asResourceSpec(podTemplate: PodTemplate, name: string): object {
 
 const RESOURCE_FIELDS = new Map(Object.entries(FIELDS).map(([field, inSpec]) => [inSpec, field]));
 
-/** `['sidecars', 0, 'image']` → `spec.podTemplate.sidecars[0].image`. */
+/** `['sidecars', 0, 'image']` → `.sidecars[0].image`. */
+const steps = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+
+/** The place of a violation whose path is that below resource_spec. */
 function at([first, ...path]: readonly PropertyKey[], message: string): Forbidden {
   const field = RESOURCE_FIELDS.get(first as keyof ResourceSpec);
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
-  return {
-    resourcePath: ['spec.podTemplate', ...(field === undefined ? [] : [field])].join('.') + steps.join(''),
-    message,
-    ofPodTemplate: true,
-  };
+  const place = steps([...(field === undefined ? [] : [field]), ...path]);
+  return { resourcePath: `spec.podTemplate${place}`, message, ofPodTemplate: true };
 }

@@ -20,7 +20,7 @@ export interface DomainsContext {
   readonly policy: Policy['domains'];
   readonly platform: PlatformNames;
   /** Absent: this operator looks up no hosts. */
-  readonly lookups?: Pick<DomainLookups, 'of'> | undefined;
+  readonly lookups?: Pick<DomainLookups, 'of' | 'forget'> | undefined;
 }
 
 export interface ObservedDomains {
@@ -90,7 +90,7 @@ export function observeDomains(
   const { config, policy, lookups } = context;
   const names = wantedDomains(resource.spec);
   if (names.length === 0) {
-    lookups?.of(key, resource.metadata.namespace, []);
+    lookups?.forget(key);
     return null;
   }
   const asked = names.map((host) => ({

@@ -2,6 +2,7 @@ import type { V1PodSpec } from '@kubernetes/client-node';
 import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
 import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
 import { eachContainer } from '../../../domain/kubernetes/pod-containers.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
 
 /**
  * Finds the field of the API contract that an error or wait message of the cluster refers to. Kubernetes names the
@@ -143,11 +144,28 @@ function atPath(text: string, pod: PodTemplate, rendered: V1PodSpec | undefined)
   return references(pod).find(({ kind, name }) => kinds.includes(kind) && name === entry?.name)?.field;
 }
 
+const PLACED =
+  /\bspec\.(?:template\.spec\.)?(affinity|tolerations|nodeSelector)\b((?:\.\w{1,63}|\[\d{1,3}\]){0,12})/;
+
+/** Maps a path in the placement of a pod to the contract field of its component. */
+function inPlacement(
+  { text, component }: ClusterMessage,
+  { components }: ManagedDeploymentSpec,
+): string | undefined {
+  const [, member, below = ''] = PLACED.exec(text) ?? [];
+  const placement = component === undefined ? undefined : components[component]?.placement;
+  // Without a value of the deployment, an admission webhook has set the field.
+  if (member === undefined || placement?.[member as keyof typeof placement] === undefined) return undefined;
+  return `placement.${component}.${member === 'nodeSelector' ? 'node_selector' : member}${below}`;
+}
+
 export interface ClusterMessage {
   /** Text of the message. */
   readonly text: string;
   /** The container that the message is about, if known. */
   readonly container?: string | undefined;
+  /** The component of the pod, to resolve paths in its placement. */
+  readonly component?: Component | undefined;
   /** The rendered pod, to resolve paths in it. */
   readonly rendered?: V1PodSpec | undefined;
 }
@@ -170,14 +188,17 @@ function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
 /** The contract field of the message, or all possible fields if the message is ambiguous; undefined: unknown. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
-  { text, container, rendered }: ClusterMessage,
+  message: ClusterMessage,
 ): string | undefined {
+  const { text, container, rendered } = message;
   const lower = text.toLowerCase();
   const found = references(spec.podTemplate).filter((each) => isNamed(each, lower, metadata.namespace ?? ''));
   const own = found.find((each) => container !== undefined && each.container === container);
   // A reference in one container does not explain a problem of another container.
   const other = found.find((each) => each.container === undefined || container === undefined);
   const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
+  const placed = field === undefined ? inPlacement(message, spec) : undefined;
+  if (placed !== undefined) return `source_config.${placed}`;
   const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];
   return fields.length === 0
     ? undefined

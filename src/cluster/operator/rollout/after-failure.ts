@@ -6,7 +6,7 @@ import {
   templateInputsHash,
   writtenInputsHash,
 } from '../../../workloads/template-inputs.ts';
-import { isKept } from '../access/allowed-before.ts';
+import { withoutKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { contentOf, newestFirst } from '../observed.ts';
@@ -170,10 +170,7 @@ export function specRefusal(
   if (wanted.name === null || wanted.store === null) return null;
   const unsupported = unsupportedByCluster(resource, config);
   const ofRevision = forbidden.filter((each) => serviceOf(each) === null);
-  const barred =
-    ofRevision.length > 0 && isKept(resource, storedTemplates)
-      ? ofRevision.filter(({ ofPodTemplate }) => !ofPodTemplate)
-      : ofRevision;
+  const barred = withoutKept(ofRevision, resource, storedTemplates);
   const refused = [...barred, ...unsupported];
   if (refused.length === 0) return null;
   const { id, number } = resource.spec.revision;

@@ -26,7 +26,7 @@ export function failedByRefusal(
     if (refused === undefined) continue;
     const detail = maskCredentials(refused.message);
     const rendered = target.templates?.[component]?.spec;
-    const field = contractField(resource, { text: refused.message, rendered });
+    const field = contractField(resource, { text: refused.message, component, rendered });
     const named = field === undefined ? {} : { field };
     const failureSource = { component, kind: 'Deployment', object: name, ...detailOf(detail), ...named };
     const message = `${component}: ${detail}`;

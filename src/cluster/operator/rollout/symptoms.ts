@@ -4,6 +4,7 @@ import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';
+import { withLastCheck } from '../pods/failed-check.ts';
 import {
   isOfTemplate,
   isReadyPod,
@@ -82,7 +83,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
       return [
         ...stopped.map((trouble) => ({ ...ofPod(component, trouble), isOfReadyPod })),
         ...restarted.map(({ trouble, recoversAt }) => ({
-          ...ofPod(component, trouble),
+          ...ofPod(component, withLastCheck(trouble, pod, observed.warnings?.get(pod.metadata.uid ?? ''))),
           isOfReadyPod,
           recoversAt,
         })),
@@ -139,8 +140,8 @@ export function failureSourceOf(
 
 /** Adds the field of the custom resource that the cluster's message refers to, if it can be found. */
 function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
-  const { text, message, failureSource } = symptom;
-  const field = contractField(resource, { text, container: failureSource.container });
+  const { text, message, component, failureSource } = symptom;
+  const field = contractField(resource, { text, component, container: failureSource.container });
   return field === undefined
     ? symptom
     : { ...symptom, message: namingField(message, field), failureSource: { ...failureSource, field } };

@@ -61,6 +61,9 @@ export interface Changed {
 const touches = ({ changed }: Patched, part: string) =>
   changed.some((path) => path === part || path.startsWith(`${part}.`));
 
+/** Fields with features that some supported clusters lack. */
+const CLUSTER_FIELDS = ['source_config.resource_spec', 'source_config.placement'];
+
 /** The stored state. */
 interface Stored {
   readonly record: DeploymentRecord;
@@ -261,7 +264,7 @@ export async function changeIn(
   const dueBefore = dryRun ? await desiredNow(transaction, before.id) : null;
   const record = await write(deps, transaction, { before, keptVolumeGi, patched, revision, effects }, actor);
   const changed = { record, generation: record.generation, effects, outlook: null };
-  if (dueBefore === null && !touches(patched, 'source_config.resource_spec')) return changed;
+  if (dueBefore === null && !CLUSTER_FIELDS.some((field) => touches(patched, field))) return changed;
   const rendering = await readRendering(transaction, before);
   checkClusterSupport(customResourceOf(deps, record, null, namesOf(nextSecrets)), rendering);
   if (dueBefore === null) return changed;

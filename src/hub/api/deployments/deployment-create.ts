@@ -140,7 +140,7 @@ async function insert(
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
   const created = { record, secrets: draft.secrets, outlook: null };
   // Most deployments use no feature that depends on the cluster, so their resource is not rendered.
-  if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
+  if (!dryRun && !asksForLater(draft.sourceConfig)) return created;
   const revision = draft.revision === null ? null : renderedRevision(record, draft.revision, 1);
   const resource = customResourceOf(deps, record, revision, names);
   const rendering = listenerRendering(listener);

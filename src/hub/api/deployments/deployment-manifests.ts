@@ -79,7 +79,7 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
   if (unsupported.length === 0) return;
   throw brokenRules(
     unsupported.map(({ path, message }) => ({
-      loc: ['source_config', 'resource_spec', ...path],
+      loc: ['source_config', ...path],
       msg: message,
       type: 'cluster_too_old',
     })),

@@ -98,7 +98,10 @@ async function measureAll(
       and(
         eq(deployments.tenantId, tenantId),
         gt(deployments.id, last),
-        or(isNull(deployments.quotaCpuM), isNull(deployments.quotaGpus)),
+        or(
+          isNull(deployments.quotaCpuM),
+          sql`${deployments.quotaGpusGeneration} IS DISTINCT FROM ${deployments.generation}`,
+        ),
       ),
     );
     const usages = rows.map((row) => shareOf(tenantId, row, measure));

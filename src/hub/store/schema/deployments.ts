@@ -114,8 +114,12 @@ export const deployments = pgTable(
     quotaCpuM: amount('quota_cpu_m'),
     quotaMemoryMb: amount('quota_memory_mb'),
     quotaStorageGi: amount('quota_storage_gi'),
-    /** null: an earlier version measured the deployment, without devices. */
     quotaGpus: amount('quota_gpus'),
+    /**
+     * The generation whose devices quotaGpus counts. Another generation, or null: a version that does not know devices has
+     * changed the deployment since, so it is measured again.
+     */
+    quotaGpusGeneration: integer('quota_gpus_generation'),
     /** End of the grace period. Until then, only pods are removed, and the deployment can be restored. */
     purgeAfter: time('purge_after'),
 

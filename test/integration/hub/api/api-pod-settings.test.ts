@@ -174,12 +174,27 @@ describe('the quota of GPUs', () => {
     expect(more.body.detail).toMatchObject([
       { loc: ['body', 'source_config', 'gpu', 'api'], type: 'quota_gpus' },
     ]);
-    // A deployment that an earlier version measured has no stored number of devices.
-    await api.store.sql('UPDATE deployments SET quota_gpus = NULL WHERE id = $1', [made.id]);
-    expect((await usageOf(tenant)).usage.gpus).toBe(2);
+    // The version before devices keeps the number that it does not know, when it changes a deployment.
+    await api.store.sql(
+      `UPDATE deployments SET generation = generation + 1,
+        source_config = jsonb_set(source_config, '{gpu,api,count}', '1') WHERE id = $1`,
+      [made.id],
+    );
+    expect((await usageOf(tenant)).usage.gpus).toBe(1);
+    await api.store.sql(
+      'UPDATE deployments SET quota_gpus = NULL, quota_gpus_generation = NULL WHERE id = $1',
+      [made.id],
+    );
+    expect((await usageOf(tenant)).usage.gpus).toBe(1);
     const off = await tenant.call('PATCH', `/v2/deployments/${made.id}`, { source_config: { gpu: null } });
     expect(off.status).toBe(200);
     expect((await usageOf(tenant)).usage.gpus).toBe(0);
+    await tenant.call('DELETE', `/v2/deployments/${made.id}`);
+    const { length } = await api.store.sql(
+      'SELECT 1 FROM deployments WHERE id = $1 AND quota_gpus_generation = generation',
+      [made.id],
+    );
+    expect(length, 'a deletion keeps the measurement').toBe(1);
   });
 });
 

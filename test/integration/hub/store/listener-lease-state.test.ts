@@ -107,6 +107,33 @@ describe('a field that the cluster is too old for', () => {
     expect([body.generation, body.source_config.resource_spec]).toEqual([1, null]);
   });
 
+  it('is rejected in the placement too, by POST and PATCH', async () => {
+    const listenerId = await newListener();
+    await tell(listenerId, '1.30');
+    const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+    const near = {
+      topologyKey: 'kubernetes.io/hostname',
+      labelSelector: {},
+      matchLabelKeys: ['pod-template-hash'],
+    };
+    const placement = { api: { affinity: { podAffinity: { [required]: [near] } } } };
+    const loc = ['placement', 'api', 'affinity', 'podAffinity', required, 0, 'matchLabelKeys'];
+    const tooOld = {
+      loc: ['body', 'source_config', ...loc],
+      msg: 'matchLabelKeys needs Kubernetes 1.31 or newer; the cluster has version 1.30',
+      type: 'cluster_too_old',
+    };
+    const config = { listener_id: listenerId };
+    const { id } = await create(client, { source_config: config });
+    for (const [method, path, body] of [
+      ['POST', '/v2/deployments', createBody({ source_config: { ...config, placement } })],
+      ['PATCH', `/v2/deployments/${id}`, { source_config: { placement } }],
+    ] as const) {
+      const refused = await client.call<{ detail: Issue[] }>(method, path, body);
+      expect([refused.status, refused.body.detail]).toEqual([400, [tooOld]]);
+    }
+  });
+
   it('is accepted while the listener has not reported its cluster, and when the cluster is new enough', async () => {
     const silent = await newListener();
     const current = await newListener();

@@ -75,6 +75,13 @@ describe('two deployments at the same time', () => {
     expect(calls.map(({ line }) => line)).not.toContain(`GET /v2/deployments/${ID}/revisions/${MINE}`);
   });
 
+  test('a deploy rejects --wait together with --no-wait', async () => {
+    const { url, calls } = await api({});
+    const ended = await command(['deploy', 'shop', '--image', 'a', '--wait', '--no-wait'], { url });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('--wait excludes --no-wait') });
+    expect(calls).toEqual([]);
+  });
+
   test('a scale succeeds when the revision of someone else serves, because it creates none', async () => {
     const { url } = await api({ latest_revision_id: MINE });
     expect(await command(['scale', 'shop', '--max', '2', '--wait'], { url })).toMatchObject({ code: 0 });

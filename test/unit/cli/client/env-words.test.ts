@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { variablesToSet, withoutVariables, withVariables } from '../../../../src/cli/client/env/words.ts';
+import {
+  deadReferences,
+  variablesToSet,
+  withoutVariables,
+  withVariables,
+} from '../../../../src/cli/client/env/words.ts';
 import { UsageError } from '../../../../src/cli/command/usage-error.ts';
 
 const [A, B] = [
@@ -36,4 +41,12 @@ test('keeps the order of stored variables, because values can refer to earlier o
   ];
   expect(withVariables([A, B], set)).toEqual([{ name: 'A', value: '9' }, B, { name: 'C', value: '$(A)' }]);
   expect(withoutVariables([A, B], ['A', 'X'])).toEqual([B]);
+});
+
+test('finds references to variables that are not earlier in the list', () => {
+  const url = { name: 'URL', value: 'http://$(HOST):$(PORT)' };
+  const host = { name: 'HOST', value: '$$(URL) $(UNKNOWN)' };
+  expect(deadReferences([url, host])).toEqual([{ name: 'URL', later: 'HOST' }]);
+  expect(deadReferences([host, url])).toEqual([]);
+  expect(deadReferences([{ name: 'A', value: '$$$(A)' }])).toEqual([{ name: 'A', later: 'A' }]);
 });

@@ -22,10 +22,10 @@ function judgedBy(world: World, policy: World['policy']): World {
 }
 
 /** A deployment that runs with pods that the policy allowed before and no longer allows. */
-async function narrowed(spec = privileged('web:1', 1)): Promise<World> {
+async function narrowed(spec = privileged('web:1', 1), policy = NARROW): Promise<World> {
   const world = judgedBy(new World(spec), WIDE);
   await world.converge();
-  judgedBy(world, NARROW);
+  judgedBy(world, policy);
   await world.converge();
   expect(world.condition('Ready')).toBe('True Converged');
   return world;
@@ -192,4 +192,44 @@ test('checks a spec only once, even if its status is written often', () => {
   const next = observed({});
   next.metadata = { ...next.metadata, generation: 2 };
   expect(checked(next, NARROW, first).forbidden).toEqual([]);
+});
+
+describe('a narrower policy for variables', () => {
+  const FEW = resolvePolicy('self_hosted', { caps: { env_count: 2 } });
+  const withVariables = (image: string, number: number, names: string[], sidecars: object = {}) =>
+    revised(image, number, {
+      podTemplate: { env: names.map((name) => ({ name, value: number.toString() })), ...sidecars },
+    });
+
+  test.each<[string, string[], string]>([
+    ['accepts other values of the same number', ['D', 'E', 'F'], 'True Converged'],
+    ['accepts fewer variables', ['A', 'B'], 'True Converged'],
+    ['rejects more variables', ['A', 'B', 'C', 'D'], 'False Refused'],
+  ])('%s', async (_what, names, expected) => {
+    const world = await narrowed(withVariables('web:1', 1, ['A', 'B', 'C']), FEW);
+    world.change(withVariables('web:2', 2, names));
+    await world.converge();
+    expect(world.condition('Ready')).toBe(expected);
+    if (expected !== 'False Refused') return;
+    expect(message(world, 'Ready')).toMatch(/spec\.podTemplate\.env: must not have more than 2 entries/);
+    expect(world.status.activeRevision?.number).toBe(1);
+  });
+
+  test('rejects variables of pods that were allowed without them', async () => {
+    const { podTemplate } = helper('helper');
+    const world = judgedBy(new World(revised('web:1', 1, { podTemplate })), WIDE);
+    await world.converge();
+    judgedBy(world, FEW);
+    world.change(withVariables('web:1', 2, ['A', 'B', 'C'], podTemplate));
+    await world.converge();
+    expect(message(world, 'Ready')).toContain('spec.podTemplate.env');
+    expect(message(world, 'Ready')).not.toContain('privileged');
+  });
+
+  test('accepts a change of variables of pods that were allowed before', async () => {
+    const world = await narrowed();
+    world.change(withVariables('web:1', 2, ['A'], helper('helper').podTemplate));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
 });

@@ -3,176 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { remedyOf } from '../../../../src/domain/conditions/remedies.ts';
 import { CAUSES_OF_REASONS } from '../../../../src/domain/conditions/remedy-causes.ts';
 import { remedyFor } from '../../../../src/domain/conditions/remedy-for.ts';
+import { CLAIM, ROWS } from './cause-rows.ts';
 
-const CLAIM = 'source_config.resource_spec.volumes[1].persistentVolumeClaim.claimName';
 const text = (reason: string, message: string, more: object = {}) => {
   const remedy = remedyFor({ reason, message, ...more });
   return remedy !== null && 'text' in remedy ? remedy.text : '';
 };
-
-const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
-  [
-    'Unschedulable',
-    `0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode.; named by ${CLAIM}`,
-    /one pod at a time.*volumes\[1\]/i,
-  ],
-  [
-    'Unschedulable',
-    '0/1 nodes are available: 1 Insufficient cpu.',
-    /less CPU \(source_config\.resource_spec\.cpu\)/,
-  ],
-  [
-    'Unschedulable',
-    'queue: pod x: Unschedulable: 0/1 nodes are available: 1 Insufficient memory.',
-    /queue_memory_mb/,
-  ],
-  [
-    'Unschedulable',
-    'the database is not ready yet: pod x: Unschedulable: 0/1 nodes: 1 Insufficient memory.',
-    /db_memory_mb/,
-  ],
-  [
-    'Unschedulable',
-    '0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu.',
-    /less CPU/,
-  ],
-  ['Unschedulable', '0/3 nodes are available: 3 node(s) had untolerated taint {a: b}.', /taints/],
-  [
-    'Unschedulable',
-    `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had volume node affinity conflict.; named by ${CLAIM}`,
-    /volumes\[1\].*only from certain nodes.*less CPU|less CPU.*certain nodes/,
-  ],
-  [
-    'Unschedulable',
-    '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found',
-    /no volume yet/,
-  ],
-  [
-    'Unschedulable',
-    "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind.",
-    /no volume yet/,
-  ],
-  [
-    'Unschedulable',
-    "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints.",
-    /topology/,
-  ],
-  [
-    'Unschedulable',
-    'queue: pod x: Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.',
-    /missing or in use.*source_config\.gpu\.queue/,
-  ],
-  [
-    'QuotaExceeded',
-    'api: exceeded quota: small, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=4, limited: requests.nvidia.com/gpu=4',
-    /no GPUs.*source_config\.gpu\.api/,
-  ],
-  ['Unschedulable', '0/1 nodes are available: 1 Too many pods.', /fewer pods/],
-  [
-    'Unschedulable',
-    "queue: pod x: Unschedulable: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
-    /source_config\.placement\.queue\. Check that nodes have the labels/,
-  ],
-  [
-    'Unschedulable',
-    "api: pod x: Unschedulable: 0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint {gpu: true}.",
-    /node_selector.*toleration for it to source_config\.placement\.api\.tolerations/,
-  ],
-  [
-    'Unschedulable',
-    'api: pod x: Unschedulable: 0/2 nodes are available: 2 node(s) had untolerated taint {gpu: true}.',
-    /toleration for the taint that the message names to source_config\.placement\.api\.tolerations/,
-  ],
-  [
-    'Unschedulable',
-    '0/1 nodes are available: 1 Insufficient nvidia.com/gpu.',
-    /resource that the message names/,
-  ],
-  [
-    'MountFailed',
-    'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) a',
-    /attached to another node/,
-  ],
-  [
-    'MountFailed',
-    'MountVolume.SetUp failed for volume "keys" : secret "shop-keys" not found',
-    /Create the Secret/,
-  ],
-  [
-    'MountFailed',
-    'MountVolume.SetUp failed for volume "c" : configmap "flags" not found',
-    /Create the ConfigMap/,
-  ],
-  [
-    'MountFailed',
-    'MountVolume.SetUp failed for volume "keys" : references non-existent secret key: a',
-    /Add the key/,
-  ],
-  [
-    'MountFailed',
-    '0/1 nodes are available: persistentvolumeclaim "data" not found.',
-    /Create the PersistentVolumeClaim/,
-  ],
-  ['MountFailed', 'mount.nfs: access denied by server while mounting a:/b', /server and path/],
-  ['MountFailed', 'driver name x.csi not found in the list of registered CSI drivers', /CSI driver/],
-  [
-    'ImagePullFailed',
-    'failed to resolve reference "r/a:1": pull access denied, repository does not exist or may require authorization',
-    /does not exist under this name, or is private/,
-  ],
-  ['ImagePullFailed', 'unexpected status from HEAD request: 401 Unauthorized', /other credentials/],
-  ['ImagePullFailed', 'failed to resolve reference "r/a:1": r/a:1: not found', /does not have the image/],
-  ['ImagePullFailed', 'toomanyrequests: You have reached your pull rate limit', /limit is reached/],
-  ['ImagePullFailed', 'dial tcp: lookup registry.test: no such host', /does not respond/],
-  ['ImagePullFailed', 'unexpected status: 503 Service Unavailable', /does not respond/],
-  [
-    'ImagePullFailed',
-    'tls: failed to verify certificate: x509: certificate signed by unknown authority',
-    /certificate/,
-  ],
-  ['ImagePullFailed', 'no match for platform in manifest: not found', /processors/],
-  [
-    'QuotaExceeded',
-    'exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=3',
-    /request less \(source_config\.resource_spec\.cpu\)/,
-  ],
-  [
-    'QuotaExceeded',
-    'exceeded quota: q, requested: limits.memory=1Gi, used: limits.memory=3Gi, limited: limits.memory=3Gi',
-    /lower source_config\.resource_spec\.memory_limit_mb/,
-  ],
-  ['QuotaExceeded', 'exceeded quota: q, requested: requests.storage=10Gi, used: a', /lower db_storage_gi/],
-  ['QuotaExceeded', 'exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3', /fewer pods/],
-  [
-    'AdmissionRefused',
-    'pods "x" is forbidden: maximum cpu usage per Container is 2, but limit is 3',
-    /LimitRange/,
-  ],
-  [
-    'AdmissionRefused',
-    'pods "x" is forbidden: error looking up service account shop/p: serviceaccount "p" not found',
-    /Create the ServiceAccount/,
-  ],
-  [
-    'AdmissionRefused',
-    'pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot',
-    /Pod Security level/,
-  ],
-  ['AdmissionRefused', 'Internal error occurred: failed calling webhook "a": Post', /webhook/],
-  [
-    'ContainerConfigInvalid',
-    'container has runAsNonRoot and image will run as root',
-    /numeric USER.*security_profile/,
-  ],
-  [
-    'CrashLoop',
-    'pod x, container app: CrashLoopBackOff: exit code 1: bind() to 0.0.0.0:80 failed (13: Permission denied)',
-    /security_profile to baseline/,
-  ],
-  ['ContainerConfigInvalid', 'secret "x" not found', /Create the Secret/],
-  ['CrashLoop', 'CrashLoopBackOff: exit code 137 (OOMKilled)', /more memory.*memory_limit_mb/],
-  ['CrashLoop', 'api: Pod x: container app (app): exit 127', /does not exist in the image/],
-];
 
 describe('the remedy of a cause', () => {
   test.each(ROWS)('fits the reason %s with the message "%s"', (reason, message, says) =>
@@ -189,6 +25,29 @@ describe('the remedy of a cause', () => {
     for (const reason of [...Object.keys(CAUSES_OF_REASONS), 'Conflict', 'Available'])
       expect(remedyFor({ reason, message: 'it is so' })).toEqual(remedyOf(reason));
     expect(remedyFor({ reason: 'NeverHeardOf', message: 'x' })).toBeNull();
+  });
+
+  test.each<[string, string, boolean]>([
+    ['1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s)', 'has no name', true],
+    ['2 node(s) had untolerated taint {gpu: true}, 3 Insufficient nvidia.com/gpu', 'reserves nodes', true],
+    [
+      '1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 Insufficient nvidia.com/gpu',
+      'is that of the control plane',
+      false,
+    ],
+    [
+      '2 node(s) had untolerated taint {gpu: true}, 3 Insufficient cpu',
+      'has nothing to do with a device',
+      false,
+    ],
+  ])('%s: names tolerations when the taint %s: %s', (message, _what, expected) => {
+    const field = 'source_config.placement.api.tolerations';
+    expect(text('Unschedulable', message, { component: 'api' }).includes(field)).toBe(expected);
+  });
+
+  test.each(['database', 'cache'])('names no placement for the %s', (component) => {
+    for (const [, message] of ROWS.filter(([reason]) => reason === 'Unschedulable'))
+      expect(text('Unschedulable', message, { component })).not.toContain('source_config.placement');
   });
 
   test('names the field of the failure source, and the sizes of its component', () => {

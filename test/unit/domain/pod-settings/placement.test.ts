@@ -11,6 +11,7 @@ const nodes = (...matchExpressions: object[]) => ({
   affinity: { nodeAffinity: { [REQUIRED]: { nodeSelectorTerms: [{ matchExpressions }] } } },
 });
 const EXPRESSION = `affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms.0.matchExpressions.0`;
+const TERM = `affinity.podAntiAffinity.${REQUIRED}.0`;
 const pods = (term: object) => ({ affinity: { podAntiAffinity: { [REQUIRED]: [term] } } });
 
 describe('a placement', () => {
@@ -38,6 +39,36 @@ describe('a placement', () => {
       [`affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms`],
     ],
     ['no topology key', pods({ labelSelector: {} }), [`affinity.podAntiAffinity.${REQUIRED}.0.topologyKey`]],
+    [
+      'label keys without a selector',
+      pods({ topologyKey: 'a', matchLabelKeys: ['b'] }),
+      [`${TERM}.matchLabelKeys`],
+    ],
+    [
+      'other label keys without a selector',
+      pods({ topologyKey: 'a', mismatchLabelKeys: ['b'] }),
+      [`${TERM}.mismatchLabelKeys`],
+    ],
+    [
+      'a label key of both lists',
+      pods({ topologyKey: 'a', labelSelector: {}, matchLabelKeys: ['b', 'c'], mismatchLabelKeys: ['c'] }),
+      [`${TERM}.matchLabelKeys.1`],
+    ],
+    [
+      'a label key of the selector',
+      pods({ topologyKey: 'a', labelSelector: { matchLabels: { b: '1' } }, matchLabelKeys: ['b'] }),
+      [`${TERM}.matchLabelKeys.0`],
+    ],
+    [
+      'a label key that occurs twice',
+      pods({ topologyKey: 'a', labelSelector: {}, matchLabelKeys: ['b', 'b'] }),
+      [`${TERM}.matchLabelKeys.1`],
+    ],
+    [
+      'nothing wrong with another label key of the selector',
+      pods({ topologyKey: 'a', labelSelector: { matchLabels: { b: '1' } }, mismatchLabelKeys: ['b'] }),
+      [],
+    ],
     [
       'Gt for pods',
       pods({

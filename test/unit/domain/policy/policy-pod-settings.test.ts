@@ -86,6 +86,14 @@ describe('health_checks', () => {
     expect(refused('cloud', { health_checks: { api: { type: 'tcp' } } })).toEqual([]);
     expect(refused('cloud', often, { file: { health_checks: { min_period_seconds: 1 } } })).toEqual([]);
   });
+
+  test('must set their period when the default is more frequent than the policy allows', () => {
+    const file = { health_checks: { min_period_seconds: 10 } };
+    const check = (api: object) => refused('cloud', { health_checks: { api } } as PodSettings, { file });
+    expect(check({ type: 'tcp' })).toEqual(['health_checks.api.period_seconds']);
+    expect(check({ type: 'tcp', period_seconds: 10 })).toEqual([]);
+    expect(check({ type: 'none' })).toEqual([]);
+  });
 });
 
 describe('placement', () => {

@@ -70,8 +70,23 @@ describe('a request', () => {
       { env: [A, B].map(({ name }) => ({ name, value: 'x'.repeat(MAX_VARIABLES_BYTES / 2) })) },
       'env',
     ],
+    [
+      'a reference in the URI of an external database',
+      { env: [A, { name: 'DATABASE_URI_CUSTOM', value: 'postgresql://$(A)/x' }] },
+      'env.1.value',
+    ],
+    [
+      'a reference in the URI of an external cache',
+      { env: [{ name: 'CACHE_URI_CUSTOM', value: 'redis://$$$(PORT)' }] },
+      'env.0.value',
+    ],
   ])('is rejected with the path of the field when it has %s', (_what, config, path) => {
     expect(problems(config).map(([at]) => at)).toContain(path);
+  });
+
+  test('may have references in other variables, and texts that look like one', () => {
+    const env = [A, { name: 'C', value: '$(A)' }, { name: 'DATABASE_URI_CUSTOM', value: 'a$$(A)$b' }];
+    expect(problems({ env })).toEqual([]);
   });
 
   test('is accepted up to each limit', () => {

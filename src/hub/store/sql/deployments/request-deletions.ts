@@ -25,7 +25,7 @@ export const requestDeletionsStatement = statement<{
   WHERE d.id = ANY(:deploymentIds::uuid[]) AND d.tenant_id = :tenantId
 ), d AS (
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = :deleteTracingProject,
-    generation = generation + 1, next_poll_at = NULL, keep_workloads = :keepWorkloads,
+    generation = generation + 1, quota_gpus_generation = quota_gpus_generation + 1, next_poll_at = NULL, keep_workloads = :keepWorkloads,
     purge_after = now() + make_interval(secs => :graceSeconds::float8), next_attempt_at = now(), attempts = 0,
     updated_at = now()
   FROM former

@@ -13,7 +13,8 @@ export const restoreDeploymentStatement = statement<
 >(
   'restore_deployment',
   `UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
-  keep_workloads = false, generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
+  keep_workloads = false, generation = generation + 1, quota_gpus_generation = quota_gpus_generation + 1,
+  next_attempt_at = now(), attempts = 0, updated_at = now(),
   next_poll_at = ${nextPollSql('source', 'source_config')}
 WHERE id = :deploymentId AND tenant_id = :tenantId AND ${WITHIN_GRACE}
 RETURNING ${columns(deployments, 'd', ['name', 'sourceConfig'])},

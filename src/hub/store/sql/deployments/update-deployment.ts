@@ -32,7 +32,7 @@ export const updateDeploymentStatement = statement<
     latest_revision_id = coalesce(:revisionId::uuid, latest_revision_id),
     has_runnable_revision = has_runnable_revision OR :revisionId::uuid IS NOT NULL,
     quota_cpu_m = :quotaCpuM, quota_memory_mb = :quotaMemoryMb, quota_storage_gi = :quotaStorageGi,
-    quota_gpus = :quotaGpus,
+    quota_gpus = :quotaGpus, quota_gpus_generation = generation + 1,
     former_sizes = coalesce(:formerSizes::jsonb, former_sizes),
     next_poll_at = ${nextPollSql('u.source', ':sourceConfig::jsonb', 'u.next_poll_at')}
   FROM former

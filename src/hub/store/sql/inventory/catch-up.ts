@@ -8,7 +8,8 @@ import { ENTRIES, type InventoryParameters, isSamePlace, MARKED_COLUMNS, type Ma
  */
 export const catchUpStatement = statement<InventoryParameters, Marked>(
   'catch_up',
-  `UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
+  `UPDATE deployments d SET generation = e.generation + 1,
+  quota_gpus_generation = d.quota_gpus_generation + e.generation + 1 - d.generation, next_attempt_at = now(), attempts = 0
 FROM ${ENTRIES}
 WHERE d.listener_id = :listenerId AND ${isSamePlace('d')} AND (d.delete_requested_at IS NULL OR d.purge_after > now())
   AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < ${MAX_GENERATION}

@@ -19,8 +19,9 @@ export const storeUsageStatement = statement<{
   FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE deployments d SET quota_cpu_m = m.cpu_m, quota_memory_mb = m.memory_mb, quota_storage_gi = m.storage_gi,
-  quota_gpus = m.gpus
+  quota_gpus = m.gpus, quota_gpus_generation = m.generation
 FROM unnest(:deploymentIds::uuid[], :generations::int[], :cpuM::bigint[], :memoryMb::bigint[], :storageGi::bigint[],
     :gpus::bigint[]) AS m(id, generation, cpu_m, memory_mb, storage_gi, gpus) JOIN free ON free.id = m.id
-WHERE d.id = m.id AND d.generation = m.generation AND (d.quota_cpu_m IS NULL OR d.quota_gpus IS NULL)`,
+WHERE d.id = m.id AND d.generation = m.generation AND 
+  (d.quota_cpu_m IS NULL OR d.quota_gpus_generation IS DISTINCT FROM d.generation)`,
 );

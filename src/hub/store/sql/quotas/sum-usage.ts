@@ -27,7 +27,8 @@ SELECT d.id = :deploymentId AS own,
   coalesce(max(h.number), 0)::int AS domains,
   coalesce(array_agg(d.id) FILTER (WHERE NOT d.measured), '{}') AS unmeasured
 FROM (
-  SELECT *, delete_requested_at IS NULL AS runs, quota_cpu_m IS NOT NULL AND quota_gpus IS NOT NULL AS measured
+  SELECT *, delete_requested_at IS NULL AS runs,
+    quota_cpu_m IS NOT NULL AND quota_gpus_generation IS NOT DISTINCT FROM generation AS measured
   FROM deployments WHERE tenant_id = :tenantId
 ) d LEFT JOIN hosts h ON h.own = (d.id = :deploymentId)
 GROUP BY 1`,

@@ -57,6 +57,36 @@ describe('rejected fields of pods, by path in the custom resource', () => {
     expect(parts(account, 'web', 'cloud')).toEqual(['spec.podTemplate.serviceAccountName']);
   });
 
+  const variables = (count: number, bytes: number) => ({
+    env: [...Array(count).keys()].map((n) => ({ name: `V${n}`, value: 'x'.repeat(bytes) })),
+  });
+
+  test.each<[string, object, 'cloud' | 'self_hosted', string[]]>([
+    ['as many variables as the policy allows', variables(256, 100), 'cloud', []],
+    ['more variables than the policy allows', variables(257, 100), 'cloud', ['spec.podTemplate.env']],
+    ['more variables than the other policy allows', variables(257, 100), 'self_hosted', []],
+    [
+      'variables larger than a request may have',
+      variables(100, 700),
+      'self_hosted',
+      ['spec.podTemplate.env'],
+    ],
+    [
+      'commands larger than a request may have',
+      { commands: { api: { args: Array(3).fill('x'.repeat(30_000)) } } },
+      'self_hosted',
+      ['spec.podTemplate.commands'],
+    ],
+    [
+      'a reference in the URI of an external database',
+      { env: [{ name: 'DATABASE_URI_CUSTOM', value: 'postgresql://$(HOST)/x' }] },
+      'self_hosted',
+      ['spec.podTemplate.env[0].value'],
+    ],
+  ])('include %s', (_what, podTemplate, hosting, expected) => {
+    expect(parts(podTemplate, 'web', hosting)).toEqual(expected);
+  });
+
   test('include an app image that is only an id', () => {
     expect(parts({}, 'web', 'self_hosted', { image: 'sha256:3f' })).toEqual(['spec.revision.image']);
     expect(parts({}, 'web', 'self_hosted', { image: 'library/sha256:3f' })).toEqual([]);

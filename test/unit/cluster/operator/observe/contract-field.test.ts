@@ -170,3 +170,33 @@ describe('a message about an unnamed volume', () => {
       contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),
     ).toBeUndefined());
 });
+
+describe('the contract field of a placement', () => {
+  const placed = managedDeploymentSpecSchema.parse({
+    revision: { image: 'web:1' },
+    components: {
+      api: {},
+      queue: {
+        placement: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'a' }], affinity: { podAffinity: {} } },
+      },
+    },
+  });
+  const AFFINITY = 'affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys';
+
+  test.each<[string, 'api' | 'queue' | undefined, string | undefined]>([
+    [
+      `Deployment.apps "web-queue" is invalid: spec.template.spec.${AFFINITY}: Forbidden: no`,
+      'queue',
+      AFFINITY,
+    ],
+    [`Pod "web-queue-5d" is invalid: spec.${AFFINITY}[1]: Invalid value: "a"`, 'queue', `${AFFINITY}[1]`],
+    ['spec.template.spec.tolerations[0].operator: Unsupported value', 'queue', 'tolerations[0].operator'],
+    ['spec.template.spec.nodeSelector: Invalid value: "a b"', 'queue', 'node_selector'],
+    ['spec.template.spec.nodeSelector: Invalid value: "a b"', 'api', undefined],
+    ['spec.template.spec.nodeSelector: Invalid value: "a b"', undefined, undefined],
+    ['spec.template.spec.affinityLater: Invalid value', 'queue', undefined],
+  ])('of "%s" for the component %s is %s', (text, component, field) => {
+    const expected = field === undefined ? undefined : `source_config.placement.${component}.${field}`;
+    expect(contractField({ spec: placed, metadata: {} }, { text, component })).toBe(expected);
+  });
+});

@@ -1,0 +1,1 @@
+ALTER TABLE "deployments" ADD COLUMN "quota_gpus_generation" integer;
