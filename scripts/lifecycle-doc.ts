@@ -138,7 +138,7 @@ lower value gets a 400 (\`storage_shrinks\`) that names the capacity. For a reso
 
 Until the expansion finishes, \`observed_generation\` does not change and \`remote_reconciled\` is false.
 
-If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower db_storage_gi to the size of the volume that was kept from before, or to any size if no volume was kept.
+If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`) or has switched the database off (\`database.enabled\`), db_storage_gi is not the size of a volume in use. You can lower db_storage_gi to the size of the volume that was kept from before, or to any size if no volume was kept.
 
 If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not restart, stop or remove the database, regardless of the desired state. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
 the data. The deployment stays \`READY\`. If you switch the deployment off, the operator does not stop the database either.

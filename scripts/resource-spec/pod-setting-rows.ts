@@ -67,4 +67,14 @@ export const POD_SETTING_ROWS: readonly FieldRow[] = [
       shown: 'the resource with its count',
     })),
   },
+  {
+    field: 'database.enabled',
+    targets: [{ object: API, path: `${APP}.env[DATABASE_URI]`, shown: 'absent', when: 'false' }],
+    note: 'DATABASE_POOL_SIZE is absent too, and the objects `<app>-db` do not exist, apart from a volume that is kept.',
+  },
+  {
+    field: 'cache.enabled',
+    targets: [{ object: API, path: `${APP}.env[CACHE_URI]`, shown: 'absent', when: 'false' }],
+    note: 'The objects `<app>-cache` do not exist.',
+  },
 ];

@@ -6,6 +6,7 @@ import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/deployment/rese
 import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 import { exporterVariables } from '../domain/resource-spec/exporter-variables.ts';
 import { type RunSettings, withoutRunSettings } from '../domain/run-settings/run-settings.ts';
+import type { DataServiceName } from './data-services.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { app } from './names.ts';
 import { ownServicesOf } from './objects/app-env.ts';
@@ -24,6 +25,8 @@ interface RevisionRecord {
   readonly settings: RunSettings;
   /** Pod settings of the components that its commands create. Absent: none. */
   readonly componentSettings?: SettingsOfComponents;
+  /** The data services that its pods do not have at all. Absent: none. */
+  readonly lacking?: readonly DataServiceName[];
 }
 
 /** The scale of a component that the current spec does not have. Templates do not contain it. */
@@ -61,7 +64,7 @@ function componentsOf(
 /**
  * The resource as if this revision were still the desired revision. Image and secrets are those of the revision, and
  * all other values come from the current spec. The parts of a revision are read from its stored templates: image,
- * environment, run settings, whether database and cache belong to the tenant, the tracing variables of its secrets, and its pull
+ * environment, run settings, whether database and cache belong to the tenant (not whether they are switched off), the tracing variables of its secrets, and its pull
  * Secret. The resource then renders the templates of the revision with another source_config.
  */
 export function asOfRevision<R extends ManagedDeployment>(
@@ -69,13 +72,14 @@ export function asOfRevision<R extends ManagedDeployment>(
   { id, number }: Identity,
   record: RevisionRecord,
 ): R {
-  const { templates, settings } = record;
+  const { templates, settings, lacking = [] } = record;
   const pod = Object.values(templates)[0]?.spec;
   const container = pod?.containers.find(({ name }) => name === APP_CONTAINER_NAME);
   const image = record.image ?? container?.image;
   const envSecretName = container?.envFrom?.[0]?.secretRef?.name;
   const own = ownServicesOf(resource, templates);
   const referenced = new Set(settings.secretReferences?.map(({ name }) => name));
+  const isExternal = (service: DataServiceName) => !own[service] && !lacking.includes(service);
   const fromSecrets = (container?.env ?? []).flatMap(({ name, valueFrom }) => {
     const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
     const isOfSecrets = key === name && secret !== undefined && secret === envSecretName;
@@ -105,8 +109,9 @@ export function asOfRevision<R extends ManagedDeployment>(
         ...(envSecretName === undefined ? {} : { envSecretName }),
       },
       components: componentsOf(spec.components, record),
-      database: { ...spec.database, external: !own.database },
-      cache: { ...spec.cache, external: !own.cache },
+      // Whether a service is switched off follows from the current spec, so only the variables of the tenant count here.
+      database: { ...spec.database, external: isExternal('database') },
+      cache: { ...spec.cache, external: isExternal('cache') },
       podTemplate: {
         ...podTemplate,
         ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),

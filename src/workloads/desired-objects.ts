@@ -2,6 +2,7 @@ import type { RenderConfig } from '../contract/render/render-config.ts';
 import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec/components.ts';
 import { componentDeployment, componentReplicas, componentScale } from './components.ts';
+import { runsService } from './data-services.ts';
 import type { DesiredContext, DesiredObject, KubeObject, PodTemplates, Replicas } from './desired-object.ts';
 import { autoscaler } from './objects/autoscaler.ts';
 import { cacheDeployment, cacheService } from './objects/cache.ts';
@@ -32,7 +33,7 @@ function databaseObjects(
   recordedImage: string | undefined,
 ): DesiredObject[] {
   const { database } = resource.spec;
-  if (database.external) return [];
+  if (!runsService(resource.spec, 'database')) return [];
   const image = recordedImage ?? database.image ?? config.databaseImage;
   const createdOnce = { policy: 'create-only', owned: ownsData(resource) } as const;
   return [
@@ -49,7 +50,7 @@ function cacheObjects(
   config: RenderConfig,
   runningImage: string | undefined,
 ): DesiredObject[] {
-  if (resource.spec.cache.external) return [];
+  if (!runsService(resource.spec, 'cache')) return [];
   const image = runningImage ?? config.cacheImage;
   return [
     applied(cachePolicy(resource, config)),

@@ -9,6 +9,7 @@ import { canonicalJson, contentHash } from '../domain/core/hash.ts';
 import { APP_CONTAINER_NAME } from '../domain/deployment/reserved.ts';
 import { type RunSettings, runSettingsOf } from '../domain/run-settings/run-settings.ts';
 import { settingsOfCommandComponents } from './component-settings.ts';
+import { DATA_SERVICE_NAMES, type DataServiceName, servicesLacking } from './data-services.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
@@ -41,6 +42,8 @@ export interface StoredTemplates {
   readonly settings: RunSettings;
   /** The pod settings of the components that its commands create. */
   readonly componentSettings: SettingsOfComponents;
+  /** The data services that its pods do not have at all: neither from Berth nor from the tenant. */
+  readonly lacking: readonly DataServiceName[];
 }
 
 /**
@@ -60,6 +63,7 @@ export function storedTemplates(
 ): KubeObject {
   const active = resource.status?.activeRevision;
   const settings = runSettingsOf(resource.spec.podTemplate);
+  const lacking = servicesLacking(resource.spec);
   const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
   return {
     apiVersion: 'apps/v1',
@@ -84,6 +88,7 @@ export function storedTemplates(
       ...(image === undefined ? {} : { image }),
       ...(Object.keys(settings).length === 0 ? {} : { settings }),
       ...settingsOfCommandComponents(resource),
+      ...(lacking.length === 0 ? {} : { lacking }),
     },
   };
 }
@@ -134,11 +139,13 @@ export function parseStoredTemplates(object: ReadControllerRevision): StoredTemp
     image,
     settings = {},
     componentSettings = {},
+    lacking,
   } = (object.data ?? {}) as {
     templates?: PodTemplates;
     image?: unknown;
     settings?: unknown;
     componentSettings?: unknown;
+    lacking?: unknown;
   };
   if (name === undefined || revisionId === undefined || inputsHash === undefined) return null;
   if (object.revision === undefined || templates === undefined) return null;
@@ -152,6 +159,7 @@ export function parseStoredTemplates(object: ReadControllerRevision): StoredTemp
     image: readImage(image, templates),
     settings: SETTINGS.parse(settings),
     componentSettings: COMPONENT_SETTINGS.parse(componentSettings),
+    lacking: DATA_SERVICE_NAMES.filter((service) => Array.isArray(lacking) && lacking.includes(service)),
   };
 }
 

@@ -5,6 +5,7 @@ import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-
 import { COMPONENTS } from '../domain/resource-spec/components.ts';
 import { withoutRunSettings } from '../domain/run-settings/run-settings.ts';
 import { settingsOfComponents } from './component-settings.ts';
+import { lacksService } from './data-services.ts';
 import { deploymentId } from './labels.ts';
 
 /** Normalization of the parts that can be spelled in several ways. */
@@ -39,8 +40,12 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
       ]),
     ),
     ...settingsOfComponents(resource),
-    database: { external: database.external, poolSize: database.poolSize },
-    cache: { external: cache.external },
+    database: {
+      external: database.external,
+      // Pods without a database have no pool.
+      ...(lacksService(spec, 'database') ? { enabled: false } : { poolSize: database.poolSize }),
+    },
+    cache: { external: cache.external, ...(lacksService(spec, 'cache') ? { enabled: false } : {}) },
     podTemplate: spelling.podTemplate(spec.podTemplate),
     tracing: tracingInputs(resource),
   };

@@ -77,6 +77,8 @@ export const fullPodSettings = {
     api: { resource: 'nvidia.com/gpu', count: 2 },
     queue: { resource: 'nvidia.com/mig-1g.5gb', count: 1 },
   },
+  database: { enabled: false, remove_volume: true },
+  cache: { enabled: false },
 } satisfies PodSettings;
 
 const record = <T>(model: { [Field in keyof T]: fc.Arbitrary<T[Field]> }) =>
@@ -171,7 +173,14 @@ const placement = (): fc.Arbitrary<Placement> =>
     }),
   }) as fc.Arbitrary<Placement>;
 
-const VALUES: { readonly [Field in keyof PodSettings]-?: fc.Arbitrary<NonNullable<PodSettings[Field]>> } = {
+type Values = { readonly [Field in keyof PodSettings]-?: fc.Arbitrary<NonNullable<PodSettings[Field]>> };
+
+const DATA_SERVICES: Pick<Values, 'database' | 'cache'> = {
+  database: fc.constantFrom({ enabled: true }, { enabled: false }, { enabled: false, remove_volume: true }),
+  cache: fc.record({ enabled: fc.boolean() }),
+};
+
+const VALUES: Omit<Values, 'database' | 'cache'> = {
   security_profile: fc.constantFrom(...SECURITY_PROFILES),
   health_checks: perComponent(healthCheck()),
   placement: perComponent(placement()),
@@ -180,8 +189,12 @@ const VALUES: { readonly [Field in keyof PodSettings]-?: fc.Arbitrary<NonNullabl
   ),
 };
 
-/** Pod settings as they are stored. */
+/** Settings of app pods as they are stored, without those of the data services. */
 export const podSettings = (): fc.Arbitrary<PodSettings> => record(VALUES) as fc.Arbitrary<PodSettings>;
+
+/** All settings that apply in place, as they are stored. */
+export const inPlaceSettings = (): fc.Arbitrary<PodSettings> =>
+  record({ ...VALUES, ...DATA_SERVICES }) as fc.Arbitrary<PodSettings>;
 
 const orNull = (value: fc.Arbitrary<unknown>) => fc.option(value, { nil: null });
 
@@ -195,8 +208,21 @@ const someNull = (value: fc.Arbitrary<unknown>) =>
         : settings,
     );
 
+/** Some of the members of a value are null. */
+const someMembersNull = (value: fc.Arbitrary<object>) =>
+  value.chain((settings) =>
+    fc
+      .subarray(Object.keys(settings))
+      .map((cleared) => ({ ...settings, ...Object.fromEntries(cleared.map((name) => [name, null])) })),
+  );
+
 /** Pod settings of a PATCH, in which null clears. */
 export const sentPodSettings = (): fc.Arbitrary<PodSettingsBody> =>
   record(
-    Object.fromEntries(Object.entries(VALUES).map(([field, value]) => [field, orNull(someNull(value))])),
+    Object.fromEntries([
+      ...Object.entries(VALUES).map(([field, value]) => [field, orNull(someNull(value))] as const),
+      ...Object.entries(DATA_SERVICES).map(
+        ([field, value]) => [field, orNull(someMembersNull(value))] as const,
+      ),
+    ]),
   ) as fc.Arbitrary<PodSettingsBody>;

@@ -14,12 +14,14 @@ import { BUILD_FILES } from '../../contract/resource/build.ts';
 import { type BaseImages, canCreateFiles, DOCKERIGNORE, dockerfileOf } from './dockerfile.ts';
 import { hasEntrypoint } from './entrypoint.ts';
 import { INSTALL_MANIFEST } from './install-manifest.ts';
+import { MAX_PROCFILE_BYTES, parseProcfile } from './procfile.ts';
 import { StepFailure } from './step-failure.ts';
 import { parseWorkflowConfig } from './workflow-config.ts';
 
 /** Turns the files of a commit into the input of BuildKit: a build context and a Dockerfile. */
 
 const DOCKERFILE = 'Dockerfile';
+const PROCFILE = 'Procfile';
 const MAX_CONFIG_BYTES = 64 * 1024;
 const CONFIG_NAMES = /^berth\.(ya?ml|json)$/;
 const MAX_DOCKERFILE_BYTES = 1024 * 1024;
@@ -33,6 +35,7 @@ export function workspaceOf(folder: string): Workspace {
     context: join(folder, BUILD_FILES.context),
     dockerfile: join(folder, BUILD_FILES.dockerfile),
     commit: join(folder, BUILD_FILES.commit),
+    procfile: join(folder, BUILD_FILES.procfile),
     metadata: join(folder, BUILD_FILES.metadata),
   };
 }
@@ -59,14 +62,17 @@ function fileIn(source: string, path: string): string | null {
   throw new StepFailure('BuildConfigInvalid', `${path} is not a file`);
 }
 
-function readBounded(file: string, path: string, maxBytes: number): string {
+function bytesOf(file: string, path: string, maxBytes: number): Buffer {
   const { size } = lstatSync(file);
-  if (size <= maxBytes) return readFileSync(file, 'utf8');
+  if (size <= maxBytes) return readFileSync(file);
   throw new StepFailure(
     'BuildConfigInvalid',
     `${path} has ${size} bytes, which is more than the limit of ${maxBytes}`,
   );
 }
+
+const readBounded = (file: string, path: string, maxBytes: number): string =>
+  bytesOf(file, path, maxBytes).toString('utf8');
 
 /** Names of the files in a folder of the repository; empty when it is not a folder, or lies outside the repository. */
 function namesIn(source: string, path: string): string[] {
@@ -147,6 +153,17 @@ function dockerignoreFor({ source, configPath }: ContextRequest): string | null 
   return existsSync(join(source, folder, '.dockerignore')) ? null : DOCKERIGNORE;
 }
 
+/** Passes the commands of the Procfile on, which is at the root of the context. A repository may have no Procfile. */
+function writeProcfile({ source, workspace, configPath, log }: ContextRequest): void {
+  const path = join(dirname(configPath), PROCFILE);
+  const file = fileIn(source, path);
+  if (file === null) return;
+  const procfile = parseProcfile(path, bytesOf(file, path, MAX_PROCFILE_BYTES));
+  if (procfile === undefined) return;
+  log(`using the commands of ${path}: ${Object.keys(procfile).join(', ')}`);
+  writeFileSync(workspace.procfile, JSON.stringify(procfile));
+}
+
 /**
  * Creates the context and the Dockerfile of a build. The context is the folder of the configuration.
  * @throws StepFailure BuildConfigInvalid that names the file
@@ -160,6 +177,7 @@ export function prepareContext(request: ContextRequest): void {
   }
   const dockerfile = dockerfileFor(request, config);
   const dockerignore = dockerignoreFor(request);
+  writeProcfile(request);
   mkdirSync(workspace.dockerfile, { recursive: true });
   writeFileSync(join(workspace.dockerfile, DOCKERFILE), dockerfile);
   if (dockerignore !== null) {

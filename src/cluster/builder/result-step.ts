@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type BuildResult, buildResultSchema } from '../../contract/resource/build.ts';
 import { workspaceOf } from './build-context.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The last step of a build: reports the pushed image and its commit. */
+/** The last step of a build: reports the pushed image, its commit and the commands of its Procfile. */
 
 /** The part of BuildKit's metadata file that Berth reads. */
 const metadataSchema = z.object({ 'containerimage.digest': z.string() });
@@ -18,11 +18,12 @@ function digestOf(file: string): string {
  * @throws StepFailure BuildFailed when the result is incomplete
  */
 export function resultStep(folder: string): BuildResult {
-  const { commit, metadata } = workspaceOf(folder);
+  const { commit, metadata, procfile } = workspaceOf(folder);
   try {
     return buildResultSchema.parse({
       commit: readFileSync(commit, 'utf8').trim(),
       digest: digestOf(metadata),
+      ...(existsSync(procfile) ? { procfile: JSON.parse(readFileSync(procfile, 'utf8')) } : {}),
     });
   } catch (cause) {
     const message =

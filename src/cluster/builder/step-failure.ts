@@ -1,5 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { type BuildFailure, buildFailureSchema } from '../../contract/resource/build.ts';
+import {
+  type BuildFailure,
+  buildFailureSchema,
+  MAX_TERMINATION_BYTES,
+} from '../../contract/resource/build.ts';
 import type { Reason } from '../../domain/conditions/conditions.ts';
 
 /** A failed step of a build: a reason of the closed list, and a message for the owner of the repository. */
@@ -15,8 +19,6 @@ export class StepFailure extends Error {
   }
 }
 
-/** Kubernetes truncates a longer termination message. */
-const MAX_BYTES = 4096;
 const MAX_CHARACTERS = 3000;
 
 /** Keeps the end, which contains the cause of the failure. Half a surrogate pair is dropped. */
@@ -30,7 +32,7 @@ export function failureText(reason: Reason, message: string): string {
   for (let most = MAX_CHARACTERS; ; most = Math.floor(most / 2)) {
     const failure: BuildFailure = { reason, message: shortened(message, most).toWellFormed() };
     const text = JSON.stringify(failure);
-    if (Buffer.byteLength(text) <= MAX_BYTES) {
+    if (Buffer.byteLength(text) <= MAX_TERMINATION_BYTES) {
       buildFailureSchema.parse(failure);
       return text;
     }

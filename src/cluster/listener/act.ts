@@ -2,6 +2,7 @@ import { sleep } from '../kube/client/clock.ts';
 import { runWorkers } from '../kube/queue/controller.ts';
 import { cleanUpCertificates } from './apply/certificates.ts';
 import { pullWork } from './apply/puller.ts';
+import { removeConfirmedVolumes } from './apply/volume-removal.ts';
 import { WorkTable } from './apply/work-table.ts';
 import { cleanUpBuilds } from './builds/build-cleanup.ts';
 import { followBuildLogs } from './builds/build-logs.ts';
@@ -89,6 +90,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
   const tidying = builds && cleanUpBuilds({ ...tidied, builds });
   const certificates = cleanUpCertificates({ ...tidied, client, secrets });
+  const volumes = removeConfirmedVolumes({ ...tidied, client });
   const namespace = options.buildNamespace;
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });
@@ -109,7 +111,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
     await fired(ending);
     await Promise.all([pulling, taking, reading]);
     const cancelCut = clock.after(WORK_DRAIN_MS, () => cut.abort(new Error('the listener stops')));
-    await Promise.all([working, tidying, certificates, logging]);
+    await Promise.all([working, tidying, certificates, volumes, logging]);
     cancelCut();
     draining.abort();
     await Promise.race([sending, sleep(clock, REPORT_DRAIN_MS)]);

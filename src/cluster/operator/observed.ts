@@ -6,6 +6,7 @@ import type {
 } from '../../contract/resource/managed-deployment.ts';
 import { compareText } from '../../domain/core/compare-text.ts';
 import type { RunSettings } from '../../domain/run-settings/run-settings.ts';
+import type { DataServiceName } from '../../workloads/data-services.ts';
 import type { PodTemplates } from '../../workloads/desired-object.ts';
 import type { NamedSecret } from '../../workloads/objects/secret-sentinel.ts';
 import type { StoredImage } from '../../workloads/stored-templates.ts';
@@ -155,6 +156,8 @@ export interface ObservedTemplates {
   settings(): RunSettings;
   /** The pod settings of the components that its commands create; empty in the same cases. */
   componentSettings(): SettingsOfComponents;
+  /** The data services that its pods do not have at all; empty in the same cases. */
+  lacking(): readonly DataServiceName[];
 }
 
 /** The content of a revision, from its stored templates. @throws Error if another writer created the object */
@@ -163,6 +166,7 @@ export const contentOf = (stored: ObservedTemplates) => ({
   image: stored.image()?.given,
   settings: stored.settings(),
   componentSettings: stored.componentSettings(),
+  lacking: stored.lacking(),
 });
 
 interface Termination {

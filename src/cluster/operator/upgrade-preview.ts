@@ -174,6 +174,7 @@ function componentChanges({ resource, storedTemplates }: Observed, config: Rende
     templates: before,
     settings: stored.settings(),
     componentSettings: stored.componentSettings(),
+    lacking: stored.lacking(),
   };
   const after = renderTemplates(asOfRevision(resource, active, content), config);
   // The removal of a component from the spec does not depend on the version.

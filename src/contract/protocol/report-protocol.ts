@@ -156,6 +156,7 @@ const LATER_FIELDS: ReadonlySet<string> = new Set([
   'symptoms',
   'waiting',
   'failure_source',
+  'procfile',
 ]);
 
 /** A report in the format of the previous version. */

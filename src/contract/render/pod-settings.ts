@@ -1,4 +1,4 @@
-import type { PodSettings } from '../../domain/pod-settings/pod-settings.ts';
+import type { COMPONENT_SETTINGS, PodSettings } from '../../domain/pod-settings/pod-settings.ts';
 import { COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import type { ComponentSettings } from '../resource/component-settings.ts';
 import type { ManagedDeploymentSpec } from '../resource/managed-deployment.ts';
@@ -15,7 +15,7 @@ interface SettingNames {
   readonly members: Readonly<Record<string, string>>;
 }
 
-type ComponentSetting = Exclude<keyof PodSettings, 'security_profile'>;
+type ComponentSetting = (typeof COMPONENT_SETTINGS)[number];
 
 const NAMES: Readonly<Record<ComponentSetting, SettingNames>> = {
   health_checks: {

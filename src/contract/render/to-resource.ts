@@ -1,6 +1,7 @@
 import type { Deployment, Revision } from '../../domain/deployment/deployment.ts';
 import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
 import { isOfRepository } from '../../domain/net/image-reference.ts';
+import { disabledServices } from '../../domain/pod-settings/data-services.ts';
 import type { PodSettings } from '../../domain/pod-settings/pod-settings.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component } from '../../domain/resource-spec/components.ts';
 import {
@@ -13,6 +14,7 @@ import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../domain/resource-spec/resource-spec.ts';
 import { commandComponents, withCommandComponents } from '../../domain/run-settings/command-components.ts';
+import { resolvedSettings } from '../../domain/run-settings/procfile.ts';
 import { externalServices } from '../../domain/run-settings/revision-content.ts';
 import { runSettingsOf } from '../../domain/run-settings/run-settings.ts';
 import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
@@ -159,9 +161,13 @@ function deletionSpec({
 function databaseSpec(
   effective: EffectiveResourceSpec,
   external: boolean,
+  settings: PodSettings,
 ): ManagedDeploymentSpec['database'] {
+  const isDisabled = disabledServices(settings).database;
   return {
     external,
+    ...(isDisabled ? { enabled: false } : {}),
+    ...(isDisabled && settings.database?.remove_volume === true ? { removeVolume: true } : {}),
     resources: resources(
       { request: effective.db_cpu, limit: effective.db_cpu_limit },
       { request: effective.db_memory_mb, limit: effective.db_memory_limit_mb },
@@ -173,10 +179,15 @@ function databaseSpec(
   };
 }
 
-function cacheSpec(effective: EffectiveResourceSpec, external: boolean): ManagedDeploymentSpec['cache'] {
+function cacheSpec(
+  effective: EffectiveResourceSpec,
+  external: boolean,
+  settings: PodSettings,
+): ManagedDeploymentSpec['cache'] {
   const memory = effective.cache_memory_mb;
   return {
     external,
+    ...(disabledServices(settings).cache ? { enabled: false } : {}),
     resources: resources(
       { request: effective.cache_cpu, limit: effective.cache_cpu_limit },
       { request: memory, limit: memory },
@@ -222,7 +233,7 @@ function podTemplateSpec(
     ...given('initContainers', effective.init_containers),
     ...given('sidecars', effective.sidecars),
     ...(securityProfile == null ? {} : { securityProfile }),
-    ...runSettingsOf(input.revision?.sourceRevisionConfig ?? {}),
+    ...resolvedSettings(input.revision?.sourceRevisionConfig ?? {}),
   };
 }
 
@@ -302,8 +313,8 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       ...(build === null ? {} : { build }),
       ...failedSpec(input),
       components: components(effective, deployment.sourceConfig, created),
-      database: databaseSpec(effective, external.database),
-      cache: cacheSpec(effective, external.cache),
+      database: databaseSpec(effective, external.database, deployment.sourceConfig),
+      cache: cacheSpec(effective, external.cache, deployment.sourceConfig),
       podTemplate: podTemplateSpec(effective, input),
       routing: routingSpec(deployment),
       tracing: tracingSpec(tracingProject, secretNames),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/builds/build.ts';
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
+import { procfileSchema } from '../../domain/run-settings/procfile.ts';
 import { timeString } from './managed-deployment-parts.ts';
 
 /**
@@ -45,7 +46,7 @@ export type BuildSpec = z.infer<typeof buildSpecSchema>;
 
 /**
  * Files with which the steps of a build pass data to each other, in the shared directory (`--workspace`). `source` writes
- * `context`, `dockerfile` and `commit`. `image` writes `metadata`. `result` reads the last two.
+ * `context`, `dockerfile`, `commit` and `procfile`. `image` writes `metadata`. `result` reads the last three.
  */
 export const BUILD_FILES = {
   /** Directory of the build context. */
@@ -54,6 +55,8 @@ export const BUILD_FILES = {
   dockerfile: 'dockerfile',
   /** File with the full id of the commit. */
   commit: 'commit',
+  /** The commands of the Procfile as JSON (domain/run-settings/procfile.ts). Absent: the repository has none. */
+  procfile: 'procfile.json',
   /** Metadata of BuildKit (`--metadata-file`): `containerimage.digest`. */
   metadata: 'metadata.json',
 } as const;
@@ -68,10 +71,14 @@ export const BUILD_SECRET_KEYS = {
   dockerConfig: 'config.json',
 } as const;
 
+/** Maximum size in bytes of a termination message, as in Kubernetes, which truncates longer ones. */
+export const MAX_TERMINATION_BYTES = 4096;
+
 /** Termination message of the last step of a build, as JSON. */
-export const buildResultSchema = z.strictObject({
+export const buildResultSchema = z.object({
   commit: commitShaSchema,
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  procfile: procfileSchema.optional(),
 });
 export type BuildResult = z.infer<typeof buildResultSchema>;
 
@@ -106,6 +113,7 @@ export const buildStatusSchema = z
     completionTime: timeString.optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('The built image, pinned to its digest.'),
     commit: commitShaSchema.optional(),
+    procfile: procfileSchema.optional(),
     reason: z.string().max(64).optional().describe('Reason, as one word.'),
     message: z.string().max(MAX_BUILD_MESSAGE).optional().describe('Message with the details.'),
   })

@@ -76,6 +76,18 @@ export const databaseSchema = z
       .describe(
         'True: the env Secret or podTemplate.env contains DATABASE_URI_CUSTOM, and Berth runs no database.',
       ),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe(
+        'False: Berth runs no database and sets no DATABASE_URI, unless external is true. An existing volume is kept. Absent: true.',
+      ),
+    removeVolume: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: the owner confirms in the hub that the volume of a database with enabled: false is deleted. The listener deletes it when no pod uses it. In a resource without deploymentId, this field has no effect: delete the claim.',
+      ),
     resources: resourcesSchema.optional(),
     storage: quantitySchema
       .default('10Gi')
@@ -104,6 +116,10 @@ export const cacheSchema = z
       .describe(
         'True: the env Secret or podTemplate.env contains CACHE_URI_CUSTOM, and Berth runs no cache.',
       ),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe('False: Berth runs no cache and sets no CACHE_URI, unless external is true. Absent: true.'),
     resources: resourcesSchema.optional(),
     maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
   })

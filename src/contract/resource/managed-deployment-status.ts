@@ -186,6 +186,19 @@ export const managedDeploymentStatusSchema = z
       })
       .optional()
       .describe('The volume of the database. Absent: the database has no claim.'),
+    keptVolume: z
+      .strictObject({
+        name: z.string().max(253).describe('Name of the claim.'),
+        uid: z.string().max(64).describe('Uid of the claim.'),
+        size: z.string().max(64).describe('Capacity of the volume, or the requested size if it has none.'),
+        unused: z
+          .boolean()
+          .describe(
+            'Whether no workload and no pod of the database is left, so that the claim can be deleted.',
+          ),
+      })
+      .optional()
+      .describe('The volume of a database that Berth does not run any more. Absent: no volume is kept.'),
     dataImages: z
       .strictObject({
         database: imageString.optional().describe('Image that the database runs.'),

@@ -27,7 +27,7 @@ function builtRevision(
 }
 
 function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
-  const { phase, step, image, commit, message } = build;
+  const { phase, step, image, commit, procfile, message } = build;
   switch (phase) {
     case 'Waiting':
       return [];
@@ -35,7 +35,7 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
       return [{ revision, to: 'BUILDING', reason: 'Building', message: 'its image is being built.' }];
     case 'Succeeded': {
       if (image === undefined || commit === undefined) return [];
-      const built = { image, commit };
+      const built = { image, commit, ...(procfile === undefined ? {} : { procfile }) };
       const message = `its image was built from commit ${commit}.`;
       return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message, built }];
     }

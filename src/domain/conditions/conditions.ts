@@ -2,8 +2,9 @@ import { z } from 'zod';
 
 /** Condition types of a ManagedDeployment and of the API's `conditions[]`. */
 export const CONDITION_TYPES = {
-  DatabaseReady: 'The database accepts connections, or an external database is used.',
-  CacheReady: 'The cache is available, or an external cache is used.',
+  DatabaseReady:
+    'The database accepts connections, an external database is used, or the database is switched off.',
+  CacheReady: 'The cache is available, an external cache is used, or the cache is switched off.',
   ImageReady: 'The image of the desired revision is known.',
   Progressing:
     'True while a rollout is in progress. Otherwise False, with the result of the last rollout, or with Reconciling while running workloads are repaired or scaled.',
@@ -39,10 +40,12 @@ export const REASONS = {
   DatabaseStarting: 'The database pod is not ready yet.',
   DatabaseUnavailable: 'The database pod was ready, but is no longer ready.',
   ExternalDatabase: 'DATABASE_URI_CUSTOM is set, so Berth runs no database.',
+  DatabaseDisabled: 'database.enabled is false, so Berth runs no database.',
   CacheAvailable: 'The cache pod is ready.',
   CacheStarting: 'The cache pod is not ready yet.',
   CacheUnavailable: 'The cache pod was ready, but is no longer ready.',
   ExternalCache: 'CACHE_URI_CUSTOM is set, so Berth runs no cache.',
+  CacheDisabled: 'cache.enabled is false, so Berth runs no cache.',
   VolumeNotExpandable: 'The storage class does not allow the volume to be expanded.',
   VolumeResizing: 'The volume is being expanded.',
   VolumeBeingDeleted:

@@ -6,6 +6,7 @@ import { REASON_NAMES, type Reason } from './conditions.ts';
 export const CONDITION_REASONS = [
   'CacheAvailable',
   'ExternalCache',
+  'CacheDisabled',
   'ImageGiven',
   'ImageResolving',
   'NoImage',

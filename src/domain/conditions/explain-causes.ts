@@ -197,6 +197,24 @@ function offCause({ deployment }: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
 }
 
+const DISABLED: ReadonlySet<string> = new Set<Reason>(['DatabaseDisabled', 'CacheDisabled']);
+
+/** The data services that are switched off, with the volume that is kept. */
+function disabledCauses({ deployment: { conditions, updatedAt } }: ExplainFacts, current: boolean): Cause[] {
+  return conditions
+    .filter(({ status, reason }) => status === 'True' && DISABLED.has(reason))
+    .map(({ type: condition, reason, message, lastTransitionTime }) =>
+      link({
+        level: 'condition',
+        condition,
+        reason,
+        message: `${condition} is True: ${message}.`,
+        at: timeOf(lastTransitionTime, updatedAt),
+        current,
+      }),
+    );
+}
+
 /** The cause that states the difference between the desired and the observed generation. */
 function generationCause(facts: ExplainFacts): Cause[] {
   const { deployment, active, revision } = facts;
@@ -254,6 +272,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...overtaken,
     ...listener,
     ...generationCause(facts),
+    ...disabledCauses(facts, listener.length === 0),
     ...conditionCauses(facts, listener.length === 0),
     ...inPlaceCause(facts, listener.length === 0),
     ...symptomCauses(facts, listener.length === 0),

@@ -45,6 +45,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'persists, the node or the volume is not reachable, or the database needs more memory (db_memory_mb).',
   ),
   ExternalDatabase: FINE,
+  DatabaseDisabled: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
     'The cache of the deployment is starting, usually within seconds. If the start takes longer, the message names ' +
@@ -58,6 +59,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       'memory (cache_memory_mb).',
   ),
   ExternalCache: FINE,
+  CacheDisabled: FINE,
   VolumeNotExpandable: act(
     'Ask the administrator of the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value. Any size down to the capacity of the volume is accepted.',
   ),

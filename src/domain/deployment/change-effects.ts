@@ -7,7 +7,7 @@ import type { SourceConfig } from './deployment.ts';
 const DATABASE_FIELDS = ['db_cpu', 'db_cpu_limit', 'db_memory_mb', 'db_memory_limit_mb'] as const;
 const CACHE_FIELDS = ['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb'] as const;
 
-/** Whether the tenant provides its own data services, which Berth does not run. */
+/** The data services that Berth does not run, because the tenant provides them or has switched them off. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;

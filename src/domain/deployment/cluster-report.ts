@@ -5,6 +5,7 @@ import type { EventReason } from '../conditions/event-reasons.ts';
 import type { FailureSource, ReportedFailure } from '../conditions/failure-source.ts';
 import type { ReportedSymptom } from '../conditions/symptoms.ts';
 import type { RevisionStatus } from '../revision/states.ts';
+import type { Procfile } from '../run-settings/procfile.ts';
 import type { Observation } from './deployment.ts';
 
 /**
@@ -51,6 +52,8 @@ export interface BuildReport {
   /** The image, pinned to its digest. */
   readonly image?: string | undefined;
   readonly commit?: string | undefined;
+  /** The commands of the Procfile. Absent: the repository has no Procfile. */
+  readonly procfile?: Procfile | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
 }
@@ -176,6 +179,7 @@ export interface BuiltImage {
   /** The image, pinned to its digest. */
   readonly image: string;
   readonly commit: string;
+  readonly procfile?: Procfile | undefined;
 }
 
 export interface OutcomeEvent {

@@ -1,4 +1,5 @@
 import { sameJson } from '../core/same-json.ts';
+import { DATA_SERVICE_SETTINGS } from '../pod-settings/data-services.ts';
 import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
 import type { SecretReference, Variable } from '../run-settings/run-settings.ts';
@@ -33,11 +34,14 @@ function differing(before: object, after: object, prefix: string): FieldChange[]
     .filter((change) => !sameJson(change.before, change.after));
 }
 
+/** Settings whose members are compared one by one. */
+const OBJECT_SETTINGS = [...COMPONENT_SETTINGS, ...DATA_SERVICE_SETTINGS] as const;
+
 const NESTED: ReadonlySet<string> = new Set([
   'resource_spec',
   'listener_config',
   'default_ceilings',
-  ...COMPONENT_SETTINGS,
+  ...OBJECT_SETTINGS,
 ]);
 
 /** The fields of source_config that clients can set, apart from nested objects. */
@@ -51,7 +55,7 @@ function sourceConfigChanges(before: Partial<SourceConfig>, after: SourceConfig)
   return [
     ...differing(flatConfig(before), flatConfig(after), 'source_config.'),
     ...differing(before.listener_config ?? {}, after.listener_config ?? {}, 'source_config.listener_config.'),
-    ...COMPONENT_SETTINGS.flatMap((field) =>
+    ...OBJECT_SETTINGS.flatMap((field) =>
       differing(before[field] ?? {}, after[field] ?? {}, `source_config.${field}.`),
     ),
     // An empty resource_spec differs from an absent one.
@@ -97,13 +101,15 @@ function revisionConfigChanges(
   before: Partial<SourceRevisionConfig>,
   after: SourceRevisionConfig,
 ): FieldChange[] {
+  // The Procfile follows from the commit, which is a field of its own.
   const {
     commands: oldCommands = {},
     env: oldEnv = [],
     secretReferences: oldReferences = [],
+    procfile: _old,
     ...old
   } = before;
-  const { commands = {}, env = [], secretReferences = [], ...fresh } = after;
+  const { commands = {}, env = [], secretReferences = [], procfile: _new, ...fresh } = after;
   return [
     ...differing(old, fresh, 'source_revision_config.'),
     ...differing(oldCommands, commands, 'source_revision_config.commands.'),

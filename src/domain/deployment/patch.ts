@@ -4,6 +4,7 @@ import { sameJson } from '../core/same-json.ts';
 import { mergePodSettings, withoutPodSettings } from '../pod-settings/pod-settings.ts';
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { withoutBuildResult } from '../run-settings/procfile.ts';
 import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settings.ts';
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { toSecretReferences } from '../run-settings/secret-reference-schema.ts';
@@ -138,7 +139,7 @@ function mergeRevisionConfig(
   if (source !== 'git_host') return merged;
   const rebuilt =
     merged.repo_ref !== stored.repo_ref || merged.workflow_config_path !== stored.workflow_config_path;
-  return rebuilt ? { ...merged, image_uri: null, repo_commit_sha: null } : merged;
+  return rebuilt ? withoutBuildResult(merged) : merged;
 }
 
 /** The sent values that differ from the stored values. */

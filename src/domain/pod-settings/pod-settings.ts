@@ -1,4 +1,15 @@
 import { z } from 'zod';
+import {
+  allMembers,
+  type CacheSettings,
+  type DatabaseSettings,
+  dataServicesBodyShape,
+  isDataServiceSetting,
+  mergeDataService,
+  setMembers,
+  shownCacheSchema,
+  shownDatabaseSchema,
+} from './data-services.ts';
 import { type Gpu, gpuSchema } from './gpu.ts';
 import { type HealthCheck, healthCheckSchema } from './health-check.ts';
 import {
@@ -22,6 +33,8 @@ export interface PodSettings {
   health_checks?: PerComponent<HealthCheck> | undefined;
   placement?: PerComponent<Placement> | undefined;
   gpu?: PerComponent<Gpu> | undefined;
+  database?: DatabaseSettings | undefined;
+  cache?: CacheSettings | undefined;
 }
 
 const HEALTH_CHECKS =
@@ -42,16 +55,15 @@ export const podSettingsBodyShape = {
   health_checks: sentPerComponent(healthCheckSchema, HEALTH_CHECKS),
   placement: sentPerComponent(placementSchema, PLACEMENT),
   gpu: sentPerComponent(gpuSchema, GPU),
+  ...dataServicesBodyShape,
 };
+
+/** The value of a component, or a member of a data service, is null if it is not set. */
+type SentValue<T> = T extends object ? { readonly [Member in keyof T]?: T[Member] | null | undefined } : T;
 
 /** The settings of a request, in which null stands for a value that is not set. */
 export type PodSettingsBody = {
-  [Field in keyof PodSettings]?:
-    | (NonNullable<PodSettings[Field]> extends PerComponent<infer T>
-        ? { readonly [C in keyof PerComponent<T>]?: T | null | undefined }
-        : PodSettings[Field])
-    | null
-    | undefined;
+  [Field in keyof PodSettings]?: SentValue<NonNullable<PodSettings[Field]>> | null | undefined;
 };
 
 /** These fields of a response. A field that is not set is absent. */
@@ -60,6 +72,8 @@ export const shownPodSettingsShape = {
   health_checks: shownPerComponent(healthCheckSchema, HEALTH_CHECKS),
   placement: shownPerComponent(placementSchema, PLACEMENT),
   gpu: shownPerComponent(gpuSchema, GPU),
+  database: shownDatabaseSchema.optional(),
+  cache: shownCacheSchema.optional(),
 };
 
 /** Checks stored settings. */
@@ -76,15 +90,16 @@ export const COMPONENT_SETTINGS = [
 ] as const satisfies readonly (keyof PodSettings)[];
 const COMPONENT_FIELDS: ReadonlySet<string> = new Set(COMPONENT_SETTINGS);
 
+/** The value without unset members. undefined: it is not set. */
+function setValue(field: string, value: unknown): unknown {
+  if (value == null) return undefined;
+  if (COMPONENT_FIELDS.has(field)) return withValues(value);
+  return isDataServiceSetting(field) ? setMembers(value) : value;
+}
+
 /** Only these fields of an object, without unset ones, in the order of the contract. */
 export function podSettingsOf(config: PodSettingsBody): PodSettings {
-  const given = POD_SETTINGS.map((field) => {
-    const value = config[field];
-    return [
-      field,
-      value != null && COMPONENT_FIELDS.has(field) ? withValues(value as object) : value,
-    ] as const;
-  });
+  const given = POD_SETTINGS.map((field) => [field, setValue(field, config[field])] as const);
   return Object.fromEntries(given.filter(([, value]) => value != null)) as PodSettings;
 }
 
@@ -94,23 +109,29 @@ export function withoutPodSettings<T extends PodSettings>(config: T): Omit<T, ke
   return Object.fromEntries(others) as Omit<T, keyof PodSettings>;
 }
 
-/** Merges these fields of a PATCH. An absent field or component keeps its value, and null clears it. */
+/** @param sent not undefined */
+function mergedValue(field: keyof PodSettings, stored: PodSettings, sent: PodSettingsBody): unknown {
+  if (COMPONENT_FIELDS.has(field))
+    return mergeComponents(stored[field] as object | undefined, sent[field] as object | null);
+  return isDataServiceSetting(field) ? mergeDataService(stored[field], sent[field]) : sent[field];
+}
+
+/** Merges these fields of a PATCH. An absent field, component or member keeps its value, and null clears it. */
 export function mergePodSettings(stored: PodSettings, sent: PodSettingsBody): PodSettings {
   const merged: Record<string, unknown> = { ...podSettingsOf(stored) };
   for (const field of POD_SETTINGS) {
-    if (sent[field] === undefined) continue;
-    merged[field] = COMPONENT_FIELDS.has(field)
-      ? mergeComponents(stored[field] as object | undefined, sent[field] as object | null)
-      : sent[field];
+    if (sent[field] !== undefined) merged[field] = mergedValue(field, stored, sent);
   }
   return podSettingsOf(merged as PodSettingsBody);
 }
 
+function clearedValue(field: keyof PodSettings, sent: PodSettingsBody): unknown {
+  if (COMPONENT_FIELDS.has(field)) return allComponents(sent[field] as object | null);
+  return isDataServiceSetting(field) ? allMembers(field, sent[field]) : (sent[field] ?? null);
+}
+
 /** The settings of a PUT as those of a PATCH: what is absent is cleared. */
 export function podSettingsAsPatch(sent: PodSettingsBody): PodSettingsBody {
-  const fields = POD_SETTINGS.map((field) => [
-    field,
-    COMPONENT_FIELDS.has(field) ? allComponents(sent[field] as object | null) : (sent[field] ?? null),
-  ]);
+  const fields = POD_SETTINGS.map((field) => [field, clearedValue(field, sent)]);
   return Object.fromEntries(fields) as PodSettingsBody;
 }

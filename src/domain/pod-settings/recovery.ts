@@ -31,4 +31,11 @@ export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
     reasons: ['Unschedulable', 'QuotaExceeded'],
     back: BEFORE,
   },
+  {
+    fields: ['source_config.database', 'source_config.cache'],
+    refused:
+      'The app cannot run without the service that was switched off. Or a quota, a node or the storage has no room for a service that was switched on.',
+    reasons: ['CrashLoop', 'ReadinessFailed', 'QuotaExceeded', 'DatabaseStarting', 'CacheStarting'],
+    back: 'PATCH the previous value, or null. A service that was switched off runs until the new pods are ready without it, so it still runs then. A volume whose removal was confirmed and has begun is lost.',
+  },
 ];

@@ -10,6 +10,7 @@ import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { Variable } from '../run-settings/run-settings.ts';
 import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
+import { volumeRemovalIssues } from './policy-data-services.ts';
 import { domainIssues } from './policy-domains.ts';
 import { healthCheckIssues } from './policy-health-checks.ts';
 import { placementIssues } from './policy-placement.ts';
@@ -192,6 +193,7 @@ const REFERENCES = 'policy_secret_reference';
 export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   ...POD_RULES,
   { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_volume_removal', check: volumeRemovalIssues },
   { name: 'policy_domain', check: domainIssues },
   { name: 'policy_cap', check: capIssues },
   { name: REFERENCES, check: secretReferenceIssues },

@@ -139,6 +139,12 @@ const policyShape = {
         'If this number is sufficient for the largest expected scale, scaling does not restart databases. 0: as many ' +
         'connections as the scales need, in steps of 100.',
     ),
+    volume_removal: z
+      .boolean()
+      .describe(
+        'Whether database.remove_volume may delete the volume of a database that is switched off. If not, the volume is ' +
+          'kept until the deployment is deleted.',
+      ),
   }),
   caps: capsSchema,
   caps_by_type: z
@@ -205,7 +211,7 @@ const SELF_HOSTED: Policy = {
   custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
   domains: { allowed_hosts: ['*'], refused_hosts: [], require_proof: false },
   namespaces: { refused: SYSTEM_NAMESPACES },
-  database: { min_connections: 0 },
+  database: { min_connections: 0, volume_removal: true },
   caps: {
     scale: RESOURCE_LIMITS.scale,
     cpu: RESOURCE_LIMITS.cpu,
@@ -244,7 +250,7 @@ const CLOUD: Policy = {
   // A policy file that allows hosts asks for proof, unless it says otherwise.
   domains: { allowed_hosts: [], refused_hosts: [], require_proof: true },
   namespaces: { refused: ['*'] },
-  database: { min_connections: 0 },
+  database: { min_connections: 0, volume_removal: true },
   caps: {
     scale: 50,
     cpu: 32,

@@ -28,9 +28,11 @@ export interface TenantUsage extends QuotaUsage {
   /** Number of deployments that are not being deleted. */
   readonly deployments: number;
   readonly beingDeleted: number;
+  /** The part of the storage that volumes of databases that are switched off use. Absent: none. */
+  readonly keptGi?: number;
 }
 
-/** Data services of the tenant (DATABASE_URI_CUSTOM, CACHE_URI_CUSTOM), which do not count. */
+/** Data services that Berth does not run, which do not count: those of the tenant, and those that are switched off. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;

@@ -1,6 +1,7 @@
 import type { Revision, SourceRevisionConfig } from '../deployment/deployment.ts';
 import type { Source } from '../deployment/source.ts';
 import { pinnedImage } from '../net/image-reference.ts';
+import { withoutBuildResult } from '../run-settings/procfile.ts';
 
 /** Content of a new revision that repeats an existing revision. */
 export interface RepeatedContent {
@@ -22,9 +23,9 @@ export function repeatedContent(
   const pinned = pinnedImage(sourceRevisionConfig.image_uri);
   if (how === 'same') return { sourceRevisionConfig, resolvedImage: revision.resolvedImage ?? pinned };
   if (source !== 'git_host') return { sourceRevisionConfig, resolvedImage: pinned };
-  // Omits the values that the server has set: image and commit.
+  // Omits the values that the server has set: image, commit and Procfile.
   return {
-    sourceRevisionConfig: { ...sourceRevisionConfig, image_uri: null, repo_commit_sha: null },
+    sourceRevisionConfig: withoutBuildResult(sourceRevisionConfig),
     resolvedImage: null,
   };
 }

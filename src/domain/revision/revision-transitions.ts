@@ -64,7 +64,7 @@ export function move(
         from: recordedStatus(facts, from),
         to,
         ...(failureSource === undefined ? {} : { failure_source: failureSource }),
-        ...built,
+        ...(built === undefined ? {} : { image: built.image, commit: built.commit }),
       },
     })),
   };

@@ -263,6 +263,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     reasons: [
       'DatabaseAvailable',
       'ExternalDatabase',
+      'DatabaseDisabled',
       'VolumeResizing',
       'VolumeNotExpandable',
       'VolumeBeingDeleted',

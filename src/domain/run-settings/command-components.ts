@@ -3,15 +3,17 @@ import type { DeploymentType } from '../deployment/source.ts';
 import { COMPONENTS, type Component, componentExists } from '../resource-spec/components.ts';
 import { effectiveSpec } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { effectiveCommands } from './procfile.ts';
 import type { RunSettings } from './run-settings.ts';
 
 /**
- * A command creates its component with default sizes, as a field of resource_spec does. So an image that knows nothing of
+ * A command, also one of a Procfile, creates its component with default sizes, as a field of resource_spec does. So an image that knows nothing of
  * components needs no sizes, and a rollback to a revision without the command removes the component.
  */
 
 /** The components that exist only because of a command. */
-export function commandComponents(spec: ResourceSpec, { commands = {} }: RunSettings): Component[] {
+export function commandComponents(spec: ResourceSpec, settings: RunSettings): Component[] {
+  const commands = effectiveCommands(settings);
   return COMPONENTS.filter(
     (component) => commands[component] !== undefined && !componentExists(spec, component),
   );

@@ -1,4 +1,5 @@
 import type { Secret, SourceConfig, SourceRevisionConfig } from '../deployment/deployment.ts';
+import { disabledServices } from '../pod-settings/data-services.ts';
 import { commandComponents } from './command-components.ts';
 import { type RunSettings, variableNames } from './run-settings.ts';
 
@@ -15,6 +16,20 @@ export const EXTERNAL_CACHE = 'CACHE_URI_CUSTOM';
 export function externalServices(secretNames: readonly string[], settings: RunSettings) {
   const names = variableNames(secretNames, settings);
   return { database: names.includes(EXTERNAL_DATABASE), cache: names.includes(EXTERNAL_CACHE) };
+}
+
+/** The data services that Berth does not run: the tenant provides them, or has switched them off. */
+export function servicesNotRun(
+  sourceConfig: Pick<SourceConfig, 'database' | 'cache'>,
+  secretNames: readonly string[],
+  settings: RunSettings,
+) {
+  const external = externalServices(secretNames, settings);
+  const disabled = disabledServices(sourceConfig);
+  return {
+    database: external.database || disabled.database,
+    cache: external.cache || disabled.cache,
+  };
 }
 
 /** Names of secrets. */

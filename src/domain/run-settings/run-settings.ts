@@ -1,5 +1,6 @@
 import { sameJson } from '../core/same-json.ts';
 import { COMPONENTS, type Component } from '../resource-spec/components.ts';
+import type { Procfile } from './procfile.ts';
 
 /**
  * The run settings of a revision: how its image runs. They are part of source_revision_config. An unset field is absent,
@@ -36,6 +37,8 @@ export interface RunSettings {
   env?: Variable[];
   /** In requests and responses, this is the field `secret_references` beside `secrets`. */
   secretReferences?: SecretReference[];
+  /** The commands of the Procfile, which the server sets after a build. Responses contain only the effective commands. */
+  procfile?: Procfile;
 }
 
 /** Port of the api component if no other port is set. */
@@ -77,7 +80,7 @@ const NONE: Readonly<Record<Component, null>> = {
   executor: null,
 };
 
-/** Merges sent run settings into stored ones. Absent keeps a field, and null clears it. */
+/** Merges sent run settings into stored ones. Absent keeps a field, and null clears it. The Procfile stays. */
 export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): RunSettings {
   const port = sent.port === undefined ? stored.port : (sent.port ?? undefined);
   const env = sent.env === undefined ? stored.env : (sent.env ?? undefined);
@@ -92,17 +95,19 @@ export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): Ru
     ...(commands === undefined ? {} : { commands }),
     ...(env === undefined ? {} : { env }),
     ...(secretReferences === undefined ? {} : { secretReferences }),
+    ...(stored.procfile === undefined ? {} : { procfile: stored.procfile }),
   });
 }
 
 /** The run settings of a record, without its other fields and without empty ones. */
-export function runSettingsOf({ port, commands, env, secretReferences }: RunSettings): RunSettings {
+export function runSettingsOf({ port, commands, env, secretReferences, procfile }: RunSettings): RunSettings {
   const hasCommands = commands !== undefined && Object.keys(commands).length > 0;
   return {
     ...(port === undefined ? {} : { port }),
     ...(hasCommands ? { commands } : {}),
     ...(env === undefined || env.length === 0 ? {} : { env }),
     ...(secretReferences === undefined || secretReferences.length === 0 ? {} : { secretReferences }),
+    ...(procfile === undefined ? {} : { procfile }),
   };
 }
 
@@ -113,12 +118,13 @@ export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, ke
     commands: _commands,
     env: _env,
     secretReferences: _secretReferences,
+    procfile: _procfile,
     ...others
   } = record;
   return others;
 }
 
-/** Whether two revisions run their images in the same way. */
+/** Whether two revisions run their images in the same way. The Procfile is part of it. */
 export const sameRunSettings = (one: RunSettings, other: RunSettings): boolean =>
   sameJson(runSettingsOf(one), runSettingsOf(other));
 

@@ -17,6 +17,7 @@ import {
 } from '../../domain/resource-spec/exporter-variables.ts';
 import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../domain/run-settings/revision-content.ts';
 import { cacheUri } from '../addresses.ts';
+import { lacksService, type PerService } from '../data-services.ts';
 import type { PodTemplates } from '../desired-object.ts';
 import { deploymentId, imageVersion, revisionId } from '../labels.ts';
 import { componentName, databaseName } from '../names.ts';
@@ -53,7 +54,9 @@ function externalUri(resource: ManagedDeployment, name: EnvName, variable: strin
   return own === undefined ? fromEnvSecret(resource, name, variable) : [{ name, ...own }];
 }
 
+/** The URI of a service and the number of connections. A service that the pods lack has no variables. */
 function databaseEnv(resource: ManagedDeployment): EnvVar[] {
+  if (lacksService(resource.spec, 'database')) return [];
   const { external, poolSize } = resource.spec.database;
   return [
     ...(external
@@ -64,6 +67,7 @@ function databaseEnv(resource: ManagedDeployment): EnvVar[] {
 }
 
 function cacheEnv(resource: ManagedDeployment): EnvVar[] {
+  if (lacksService(resource.spec, 'cache')) return [];
   return resource.spec.cache.external
     ? externalUri(resource, 'CACHE_URI', EXTERNAL_CACHE)
     : plain('CACHE_URI', cacheUri(resource));
@@ -167,10 +171,7 @@ export function appEnv(resource: ManagedDeployment, component: Component, config
 }
 
 /** Whether pods of these templates use a database and a cache that Berth runs. */
-export function ownServicesOf(
-  resource: ManagedDeployment,
-  templates: PodTemplates,
-): { database: boolean; cache: boolean } {
+export function ownServicesOf(resource: ManagedDeployment, templates: PodTemplates): PerService {
   const variables = Object.values(templates)
     .flatMap((template) => template.spec?.containers ?? [])
     .filter(({ name }) => name === APP_CONTAINER_NAME)

@@ -18,19 +18,23 @@ function recordDiff(found: WalkRecord, expected: WalkRecord): string[] {
   return differences(JSON.parse(recordText(found)), JSON.parse(recordText(expected)), 'record');
 }
 
-/** Whether the user has an own database. */
-export function hasOwnDatabase({
+/** Whether Berth runs no database: the user has an own one, or has switched it off. */
+export function hasNoDatabase({
   secrets,
   settings: { env = [], secretReferences = [] },
+  podSettings,
 }: WalkRecord): boolean {
-  return [...secrets, ...secretReferences, ...env].some(({ name }) => name === 'DATABASE_URI_CUSTOM');
+  const isExternal = [...secrets, ...secretReferences, ...env].some(
+    ({ name }) => name === 'DATABASE_URI_CUSTOM',
+  );
+  return isExternal || podSettings?.database?.enabled === false;
 }
 
-/** With a database of the user's own, any number of connections is allowed. */
+/** Without a database of Berth, any number of connections is allowed. */
 function isAllowedNow(call: WalkCall, record: WalkRecord): boolean {
   const setsConnections =
     call.kind === 'patch' && call.body.source_config?.resource_spec?.['db_max_connections'] != null;
-  return setsConnections && hasOwnDatabase(record);
+  return setsConnections && hasNoDatabase(record);
 }
 
 /** Checks the effects of an accepted call. */

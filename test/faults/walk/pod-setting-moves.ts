@@ -1,4 +1,4 @@
-/** Changes of the pod settings beside resource_spec. All of them run on the simulated nodes (test/cluster/manifests/nodes.yaml). */
+/** Changes of the pod settings and of database and cache, beside resource_spec. All of them run on the simulated nodes (test/cluster/manifests/nodes.yaml). */
 import type { PodSettingsBody } from '../../../src/domain/pod-settings/pod-settings.ts';
 import type { Random } from './random.ts';
 
@@ -58,6 +58,13 @@ export const POD_SETTING_CHANGES: readonly PodSettingsBody[] = [
   { gpu: null },
   { placement: null },
   { security_profile: null, health_checks: null, placement: null, gpu: null },
+  { cache: { enabled: false } },
+  { cache: { enabled: true } },
+  { cache: null },
+  { database: { enabled: false } },
+  { database: { enabled: false }, cache: { enabled: false } },
+  { database: { enabled: true } },
+  { database: null, cache: null },
 ] as unknown as readonly PodSettingsBody[];
 
 /** A random change of the pod settings. */

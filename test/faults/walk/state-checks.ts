@@ -8,7 +8,7 @@ import { SENTINEL_LABEL } from '../../../src/workloads/objects/secret-sentinel.t
 import { canonical, recordOf, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable, maskText, replacements } from './cluster-state.ts';
 import { differences, diffObjects } from './diff.ts';
-import { hasOwnDatabase } from './effects.ts';
+import { hasNoDatabase } from './effects.ts';
 
 /** Stored templates in use in addition to the kept ones: active, desired, failed, failed in place. */
 const IN_USE = 4;
@@ -95,7 +95,7 @@ export interface Reached {
 }
 
 /**
- * Objects that only the walked state may have if the user has an own database: the volume of the previous database and its
+ * Objects that only the walked state may have if Berth runs no database: the volume of the previous database and its
  * credentials stay.
  */
 const REMAINING = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/;
@@ -104,9 +104,9 @@ const REMAINING = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/
 export function differencesOf(walked: Reached, direct: Reached): string[] {
   const mine = comparable(walked.state, walked.deployment);
   const theirs = comparable(direct.state, direct.deployment);
-  const ownDatabase = hasOwnDatabase(recordOf(walked.deployment));
+  const hasKeptVolume = hasNoDatabase(recordOf(walked.deployment));
   return [
-    ...diffObjects(mine, theirs, (name) => ownDatabase && REMAINING.test(name) && mine.has(name)),
+    ...diffObjects(mine, theirs, (name) => hasKeptVolume && REMAINING.test(name) && mine.has(name)),
     ...differences(
       apiState(walked.deployment, walked.state),
       apiState(direct.deployment, direct.state),

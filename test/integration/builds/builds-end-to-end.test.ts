@@ -10,7 +10,7 @@ import {
   drivenBuilds,
   NO_NODE,
 } from '../harness/build-namespace.ts';
-import { deleteNamespace } from '../harness/environment.ts';
+import { deleteNamespace, kubectlAsAdmin } from '../harness/environment.ts';
 
 interface Revision {
   id: string;
@@ -189,6 +189,52 @@ describe('a repository', () => {
       `app.kubernetes.io/instance=${appName}`,
     );
     expect(left.trim()).toBe('');
+  });
+});
+
+it('runs the commands of a Procfile, which a rollback restores, unless the request has its own', async () => {
+  interface WithCommands extends Revision {
+    effective_commands?: Record<string, { args: string[]; source: string }>;
+  }
+  const created = await berth.create(gitHost('procfile'));
+  const [first] = await revisionsOf(created.id);
+  const procfile = { web: 'node server.js', worker: 'node worker.js' };
+  await builds.succeed(await jobOf(first?.id ?? ''), { procfile });
+  const ready = (await berth.ready(created.id)) as Git;
+  const latest = async () => (await revisionsOf(created.id))[0] as WithCommands;
+  const shell = (line: string, source = 'procfile') => ({ command: ['/bin/sh', '-c'], args: [line], source });
+  expect(await latest()).toMatchObject({
+    effective_commands: { api: shell('node server.js'), queue: shell('node worker.js') },
+  });
+  expect(ready.source_revision_config).not.toHaveProperty('commands');
+  expect(ready.source_revision_config).not.toHaveProperty('procfile');
+  const selector = `berth.dev/deployment-id=${created.id},app.kubernetes.io/component=queue`;
+  expect(await kubectlAsAdmin(['get', 'deploy', '-A', '-o', 'name', '-l', selector])).toContain('-queue');
+  // The commands of the request win, and the image is not built again.
+  const own = { queue: { args: ['mine'] } };
+  const patched = await berth.call('PATCH', `/v2/deployments/${created.id}`, {
+    source_revision_config: { commands: own },
+  });
+  expect(patched.status, JSON.stringify(patched.body)).toBe(200);
+  await berth.ready(created.id);
+  expect(await latest()).toMatchObject({
+    number: 2,
+    effective_commands: { api: shell('node server.js'), queue: { args: ['mine'], source: 'commands' } },
+  });
+  // A commit without a Procfile has no commands, and no queue apart from that of the request.
+  await berth.call('PATCH', `/v2/deployments/${created.id}`, {
+    source_revision_config: { commands: null, repo_ref: 'next' },
+  });
+  const third = await until(created.id, 3, 'to be built', () => true);
+  expect(third).not.toHaveProperty('effective_commands');
+  await builds.succeed(await jobOf(third.id));
+  await berth.ready(created.id);
+  expect(await latest()).not.toHaveProperty('effective_commands');
+  await berth.call('POST', `/v2/deployments/${created.id}/revisions/${first?.id}/rollback`, {});
+  await berth.ready(created.id);
+  expect(await latest()).toMatchObject({
+    number: 4,
+    effective_commands: { api: shell('node server.js'), queue: shell('node worker.js') },
   });
 });
 

@@ -75,7 +75,8 @@ export interface DrivenBuilds {
   pod(job: string): Promise<string>;
   /** Sets the states of its containers, as a kubelet would. */
   set(job: string, steps: Partial<Record<BuildStep, StepState>>, pod?: object): Promise<void>;
-  succeed(job: string): Promise<void>;
+  /** @param result more members of the result, such as the Procfile */
+  succeed(job: string, result?: object): Promise<void>;
   kubectl(...args: string[]): Promise<string>;
 }
 
@@ -137,11 +138,11 @@ export function drivenBuilds(namespace: string): DrivenBuilds {
         JSON.stringify({ status }),
       );
     },
-    succeed: (job) =>
+    succeed: (job, result = {}) =>
       driven.set(job, {
         source: { exitCode: 0 },
         image: { exitCode: 0 },
-        result: { exitCode: 0, message: JSON.stringify({ commit: COMMIT, digest: DIGEST }) },
+        result: { exitCode: 0, message: JSON.stringify({ commit: COMMIT, digest: DIGEST, ...result }) },
       }),
   };
   return driven;

@@ -58,6 +58,11 @@ function componentsFor(before: ManagedDeployment, after: ManagedDeployment) {
 
 const CONFIG = { ...CLOUD, otlpEndpoint: 'http://collector:4318', otlpHeadersSecret: 'headers' };
 
+interface Switched {
+  readonly enabled?: boolean;
+  readonly external?: boolean;
+}
+
 describe('a resource as of a revision', () => {
   test.each(Object.keys(CASES))('has the inputs that its templates were rendered from: %s', (name) => {
     const before = CASES[name] as ManagedDeployment;
@@ -128,6 +133,36 @@ describe('a resource as of a revision', () => {
     expect(renderTemplates(seen, CONFIG)).toEqual(templates);
     expect(templateInputsHash(seen)).toBe(templateInputsHash(worker));
   });
+
+  test.each<[string, Switched, Switched]>([
+    ['its own services', {}, {}],
+    ['its own services, while the current spec has none', {}, { enabled: false }],
+    ['no services', { enabled: false }, { enabled: false }],
+    ['no services, while the current spec has them', { enabled: false }, {}],
+    ['services of the tenant', { external: true }, { external: true }],
+    ['services of the tenant, while the current spec has none', { external: true }, { enabled: false }],
+    ['no services, while the current spec has those of the tenant', { enabled: false }, { external: true }],
+  ])(
+    'has the variables of the tenant from the revision, and the switch from the current spec: %s',
+    (_, was, is) => {
+      const base = withSettings({});
+      const given = (change: Switched) => {
+        const { database, cache } = base.spec;
+        const revision = { ...base.spec.revision, envSecretName: 'demo-env-1' };
+        const services = { database: { ...database, ...change }, cache: { ...cache, ...change } };
+        return { ...base, spec: { ...base.spec, revision, ...services } };
+      };
+      const former = given(was);
+      const templates = renderTemplates(former, CONFIG);
+      const stored = JSON.parse(JSON.stringify(storedTemplates(former, templates, 1)));
+      const { settings = {}, lacking = [] } = parseStoredTemplates(stored) ?? {};
+      const seen = asOfRevision(given(is), former.spec.revision, { templates, settings, lacking });
+      const { external = false } = was;
+      const { enabled } = is;
+      for (const service of [seen.spec.database, seen.spec.cache])
+        expect({ external: service.external, enabled: service.enabled }).toEqual({ external, enabled });
+    },
+  );
 
   test('has the rest of the current spec', () => {
     const before = CASES['every field'] as ManagedDeployment;

@@ -97,6 +97,19 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
     config: SELF_HOSTED,
   },
   {
+    name: 'static-site',
+    about: 'No database and no cache: one Deployment with its Service and route.',
+    request: {
+      ...minimalRequest(),
+      source_config: {
+        custom_url: 'https://site.example.com',
+        database: { enabled: false },
+        cache: { enabled: false },
+      },
+    },
+    config: SELF_HOSTED,
+  },
+  {
     name: 'everything',
     about: 'Every field of resource_spec, every kind of volume, at once.',
     request: {

@@ -1,5 +1,5 @@
 import type { HealthCheck } from '../../../src/domain/pod-settings/health-check.ts';
-import type { PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
+import { COMPONENT_SETTINGS, type PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
 import { fullPodSettings } from '../../arbitraries/pod-settings.ts';
 import { minimalRequest, type RequestBody } from './render-request.ts';
 
@@ -13,6 +13,11 @@ export function withSettings(settings: PodSettings, spec: object = {}): RequestB
 
 /** Sizes that create the components with settings. */
 const QUEUE = { queue_cpu: 0.5 };
+/** Data services of the tenant, which Berth does not run in any case. */
+const external = (settings: PodSettings): RequestBody => ({
+  ...withSettings(settings),
+  secrets: ['DATABASE_URI_CUSTOM', 'CACHE_URI_CUSTOM'].map((name) => ({ name, value: 'never shown' })),
+});
 const check = (api: HealthCheck) => withSettings({ health_checks: { api } });
 
 const TOLERATIONS = [
@@ -32,7 +37,7 @@ export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }
     field,
     request: withSettings(
       { [field]: fullPodSettings[field] },
-      typeof fullPodSettings[field] === 'object' ? QUEUE : {},
+      (COMPONENT_SETTINGS as readonly string[]).includes(field) ? QUEUE : {},
     ),
   })),
   { field: 'security_profile.baseline', request: withSettings({ security_profile: 'baseline' }) },
@@ -48,4 +53,6 @@ export const POD_SETTING_CASES: readonly { field: string; request: RequestBody }
     request: check({ type: 'http', timeout_seconds: 10, startup_seconds: 95 }),
   },
   { field: 'health_checks.none', request: check({ type: 'none' }) },
+  { field: 'database.external', request: external({ database: { enabled: false } }) },
+  { field: 'cache.external', request: external({ cache: { enabled: false } }) },
 ];

@@ -28,8 +28,23 @@ describe('stored templates', () => {
       image: { given: resource.spec.revision.image, used: resource.spec.revision.image },
       settings: {},
       componentSettings: {},
+      lacking: [],
     });
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
+  });
+
+  test('record the data services that the pods lack, and nothing if there are none', () => {
+    const { database, cache } = resource.spec;
+    const off = {
+      database: { ...database, enabled: false },
+      cache: { ...cache, enabled: false, external: true },
+    };
+    const stored = storedTemplates({ ...resource, spec: { ...resource.spec, ...off } }, templates, 1);
+    expect(parseStoredTemplates(JSON.parse(JSON.stringify(stored)))?.lacking).toEqual(['database']);
+    const { data } = stored as unknown as { data: object };
+    const edited = { ...stored, data: { ...data, lacking: 'database' } };
+    expect(parseStoredTemplates(edited)?.lacking).toEqual([]);
+    expect(storedTemplates(resource, templates, 1)['data']).not.toHaveProperty('lacking');
   });
 
   test('record the run settings only when the revision has any, so that other objects stay as they are', () => {
@@ -118,6 +133,7 @@ describe('templateInputsHash', () => {
       ({ database }) => ({ database: { ...database, storage: '99Gi', maxConnections: 999 } }),
     ],
     ["the cache's size", ({ cache }) => ({ cache: { ...cache, maxMemoryMb: 999 } })],
+    ['services that are enabled by name', ({ database }) => ({ database: { ...database, enabled: true } })],
   ])('does not depend on %s, so that a change restarts nothing', (_, change) => {
     expect(hashOf(change)).toBe(templateInputsHash(resource));
   });
@@ -132,6 +148,8 @@ describe('templateInputsHash', () => {
     ['a component', ({ components: { queue: _queue, ...rest } }) => ({ components: rest })],
     ['the pool size', ({ database }) => ({ database: { ...database, poolSize: 1 } })],
     ['an external database', ({ database }) => ({ database: { ...database, external: true } })],
+    ['a database that is switched off', ({ database }) => ({ database: { ...database, enabled: false } })],
+    ['a cache that is switched off', ({ cache }) => ({ cache: { ...cache, enabled: false } })],
     ['labels', ({ podTemplate }) => ({ podTemplate: { ...podTemplate, labels: { other: 'x' } } })],
     ['tracing', () => ({ tracing: { project: 'other' } })],
   ])('depends on %s', (_, change) => {

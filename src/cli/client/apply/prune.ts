@@ -45,13 +45,16 @@ export function pruneLine({
   name,
   secrets,
   secret_references: references = [],
+  source_config,
   source_revision_config: { env = [] },
   effective_resource_spec: spec,
 }: Deployment): string {
   const isExternal = [...secrets, ...references, ...env].some((each) => each.name === EXTERNAL_DATABASE);
   const database = isExternal
     ? 'its external database stays'
-    : `with its database of ${spec.db_storage_gi} GiB`;
+    : source_config.database?.enabled === false
+      ? 'with the volume of its former database, if it was kept'
+      : `with its database of ${spec.db_storage_gi} GiB`;
   return `${cell(name)}, ${database}`;
 }
 

@@ -45,6 +45,15 @@ const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID']
 const referenceLines = ({ secret_references: references = [] }: Deployment): Line[] =>
   references.length === 0 ? [] : [['Secret references', cell(references.map(referenceWord).join(', '))]];
 
+/** The data services that are switched off. */
+function serviceLines({ database, cache }: Deployment['source_config']): Line[] {
+  const removes = database?.remove_volume === true ? ', its volume is removed' : '';
+  return [
+    ...(database?.enabled === false ? [['Database', `off${removes}`] as const] : []),
+    ...(cache?.enabled === false ? [['Cache', 'off'] as const] : []),
+  ];
+}
+
 /** The additional hosts, with what each lacks. */
 function domainsTable({ domains_status: domains = [] }: Deployment): string {
   if (domains.length === 0) return '';
@@ -71,6 +80,7 @@ function details(deployment: Deployment): string {
     ['Ref', cell(config.repo_ref)],
     ...runLines(config),
     ...podSettingLines(deployment.source_config),
+    ...serviceLines(deployment.source_config),
     ['Url', cell(deployment.url)],
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],

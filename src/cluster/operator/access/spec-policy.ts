@@ -13,6 +13,7 @@ import { type ResourceSpec, resourceSpecSchema } from '../../../domain/resource-
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { type RunSettings, withoutRunSettings } from '../../../domain/run-settings/run-settings.ts';
 import { runSettingsIssues } from '../../../domain/run-settings/run-settings-schema.ts';
+import { DATA_SERVICE_NAMES, runsService } from '../../../workloads/data-services.ts';
 import type { Forbidden, ObservedResource } from '../observed.ts';
 
 /**
@@ -81,10 +82,11 @@ const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => (
 });
 
 /** Images outside the pod template. The images of containers in the template are checked with the template. */
-function images({ spec: { revision, database, build } }: ObservedResource): Forbidden[] {
+function images({ spec }: ObservedResource): Forbidden[] {
+  const { revision, database, build } = spec;
   const given = [
     ['spec.revision.image', revision.image],
-    ['spec.database.image', database.external ? undefined : database.image],
+    ['spec.database.image', runsService(spec, 'database') ? database.image : undefined],
   ] as const;
   const wrong = given.flatMap(([path, image]) => {
     const [issue] = image === undefined ? [] : (imageSchema.safeParse(image).error?.issues ?? []);
@@ -96,18 +98,20 @@ function images({ spec: { revision, database, build } }: ObservedResource): Forb
 }
 
 /** Limits of 0 outside the pod template, which an earlier CRD accepted. */
-function ownLimits({ spec: { components, database, cache } }: ObservedResource): Forbidden[] {
+function ownLimits({ spec }: ObservedResource): Forbidden[] {
+  const { components, database } = spec;
   const sized = [
     ...COMPONENTS.map((name) => [`components.${name}`, components[name]?.resources] as const),
-    ...(database.external ? [] : [['database', database.resources] as const]),
-    ...(cache.external ? [] : [['cache', cache.resources] as const]),
+    ...DATA_SERVICE_NAMES.filter((service) => runsService(spec, service)).map(
+      (service) => [service, spec[service].resources] as const,
+    ),
   ];
   const found = sized.flatMap(([part, resources]) =>
     zeroLimits(resources?.limits).map((name) =>
       notOfPodTemplate(`spec.${part}.resources.limits.${name}`, ZERO_LIMIT),
     ),
   );
-  if (database.external || !isZeroQuantity(database.storage)) return found;
+  if (!runsService(spec, 'database') || !isZeroQuantity(database.storage)) return found;
   return [...found, notOfPodTemplate('spec.database.storage', 'must be more than 0')];
 }
 

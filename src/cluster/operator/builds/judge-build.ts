@@ -164,10 +164,10 @@ function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Om
   };
 }
 
-function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): BuildJudgement {
+function succeeded(job: ObservedJob, { digest, ...result }: BuildResult, input: Attempt): BuildJudgement {
   const image = `${input.build.repository}@${digest}`;
   const completionTime = finishOf(endOf(job)?.lastTransitionTime, input);
-  return settled({ ...begun(job, input), phase: 'Succeeded', completionTime, image, commit });
+  return settled({ ...begun(job, input), phase: 'Succeeded', completionTime, image, ...result });
 }
 
 /** The time at which a build ended. This time does not change later. */

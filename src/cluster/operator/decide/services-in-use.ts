@@ -1,45 +1,59 @@
+import {
+  DATA_SERVICE_NAMES,
+  type DataServiceName,
+  type PerService,
+  type Provider,
+  runsService,
+  withProviders,
+} from '../../../workloads/data-services.ts';
 import type { PodTemplates } from '../../../workloads/desired-object.ts';
 import { ownServicesOf } from '../../../workloads/objects/app-env.ts';
 import { cacheState, databaseState } from '../observe/data-services.ts';
-import type { Observed, ObservedResource } from '../observed.ts';
+import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import type { Target } from '../rollout/target.ts';
 
 /** Which data services the templates of the active revision and of the target use. */
 
-/** The templates of the active revision. undefined: no revision is active, or its templates are missing. */
-export function activeTemplates({ resource, storedTemplates }: Observed): PodTemplates | undefined {
+function storedActive({ resource, storedTemplates }: Observed): ObservedTemplates | undefined {
   const name = resource.status?.activeRevision?.templates;
-  return storedTemplates.find((stored) => stored.name === name)?.templates();
+  return storedTemplates.find((stored) => stored.name === name);
+}
+
+/** The templates of the active revision. undefined: no revision is active, or its templates are missing. */
+export function activeTemplates(observed: Observed): PodTemplates | undefined {
+  return storedActive(observed)?.templates();
 }
 
 /**
- * The resource with the data services that running templates still use. A change to an external database may fail and
- * be rolled back. Therefore the own database is kept until the change is complete, even if the spec no longer has it.
+ * The resource with the data services that running templates still use. A change to an external database, or to none, may
+ * fail and be rolled back. Therefore the own database is kept until the change is complete, even if the spec no longer has
+ * it.
  */
 export function keepServicesInUse(
   resource: ObservedResource,
   observed: Observed,
   target: Target,
 ): ObservedResource {
-  const { database, cache } = resource.spec;
-  if (!database.external && !cache.external) return resource;
+  const { spec } = resource;
+  if (DATA_SERVICE_NAMES.every((service) => runsService(spec, service))) return resource;
   const used = [target.templates, activeTemplates(observed)].map((templates) =>
     ownServicesOf(resource, templates ?? {}),
   );
-  const spec = {
-    ...resource.spec,
-    database: { ...database, external: database.external && !used.some((own) => own.database) },
-    cache: { ...cache, external: cache.external && !used.some((own) => own.cache) },
-  };
-  return { ...resource, spec };
+  const kept = DATA_SERVICE_NAMES.filter(
+    (service) => !runsService(spec, service) && used.some((own) => own[service]),
+  );
+  return withProviders(resource, Object.fromEntries(kept.map((service) => [service, 'berth'])));
 }
 
-type Service = 'database' | 'cache';
+/** Whether the database is to run, because the spec or running templates need it. */
+export function needsDatabase(observed: Observed, target: Target): boolean {
+  return runsService(keepServicesInUse(observed.resource, observed, target).spec, 'database');
+}
 
 /** Own data services that the target's pods use and that are not ready. */
-export function servicesMissing({ resource, ...observed }: Observed, target: Target): Service[] {
+export function servicesMissing({ resource, ...observed }: Observed, target: Target): DataServiceName[] {
   const own = ownServicesOf(resource, target.templates ?? {});
-  const used = { ...observed, resource: withServices(resource, own) };
+  const used = { ...observed, resource: withProviders(resource, providersOf(own, [])) };
   return [
     ...(databaseState(used).ready ? [] : (['database'] as const)),
     ...(cacheState(used).ready ? [] : (['cache'] as const)),
@@ -51,7 +65,7 @@ export function servicesMissing({ resource, ...observed }: Observed, target: Tar
  * rollout, the rollout waits for these services. The rollout does not wait for a service that the active templates also
  * use, because the new revision may fix that service.
  */
-export function newServicesMissing(observed: Observed, templates: PodTemplates): Service[] {
+export function newServicesMissing(observed: Observed, templates: PodTemplates): DataServiceName[] {
   const active = activeTemplates(observed);
   if (active === undefined) return [];
   const before = ownServicesOf(observed.resource, active);
@@ -68,17 +82,19 @@ export function newServicesMissing(observed: Observed, templates: PodTemplates):
  * active yet.
  */
 export function asServed(observed: Observed): ObservedResource {
-  const active = activeTemplates(observed);
-  if (active === undefined) return observed.resource;
-  return withServices(observed.resource, ownServicesOf(observed.resource, active));
+  const { resource } = observed;
+  const active = storedActive(observed);
+  if (active === undefined) return resource;
+  const own = ownServicesOf(resource, active.templates());
+  return withProviders(resource, providersOf(own, active.lacking()));
 }
 
-function withServices(resource: ObservedResource, own: Record<Service, boolean>): ObservedResource {
-  const { database, cache } = resource.spec;
-  const spec = {
-    ...resource.spec,
-    database: { ...database, external: !own.database },
-    cache: { ...cache, external: !own.cache },
-  };
-  return { ...resource, spec };
+/** Who provides the data services of pods. @param lacking the services that the pods do not have at all */
+function providersOf(
+  own: PerService,
+  lacking: readonly DataServiceName[],
+): Record<DataServiceName, Provider> {
+  const provider = (service: DataServiceName): Provider =>
+    own[service] ? 'berth' : lacking.includes(service) ? 'none' : 'tenant';
+  return { database: provider('database'), cache: provider('cache') };
 }

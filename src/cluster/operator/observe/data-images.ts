@@ -1,6 +1,7 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
+import { runsService } from '../../../workloads/data-services.ts';
 import { databaseName } from '../../../workloads/names.ts';
 import { liveChild, type Observed, type ObservedResource } from '../observed.ts';
 
@@ -26,12 +27,12 @@ export function chooseDataImages(
   wanted: ObservedResource,
   config: RenderConfig,
 ): DataImages {
-  const { database, cache } = wanted.spec;
+  const { spec } = wanted;
   const recorded = observed.resource.status?.dataImages ?? {};
   return {
-    ...(database.external
-      ? {}
-      : { database: recordedDatabaseImage(observed) ?? database.image ?? config.databaseImage }),
-    ...(cache.external ? {} : { cache: recorded.cache ?? config.cacheImage }),
+    ...(runsService(spec, 'database')
+      ? { database: recordedDatabaseImage(observed) ?? spec.database.image ?? config.databaseImage }
+      : {}),
+    ...(runsService(spec, 'cache') ? { cache: recorded.cache ?? config.cacheImage } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { LABELS } from '../../../contract/resource/names.ts';
 import { parseQuantity } from '../../../domain/kubernetes/quantity.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
+import { runsService } from '../../../workloads/data-services.ts';
 import { cacheName, componentName, databaseName } from '../../../workloads/names.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
@@ -8,8 +9,8 @@ import { isSettled, stateOf } from '../pods/workload-state.ts';
 
 /** State of the database or the cache. */
 export interface ServiceState {
-  /** Whether the user provides the service. */
-  readonly external: boolean;
+  /** Whether Berth runs no such service: the user provides it, or it is switched off. */
+  readonly omitted: boolean;
   /** Whether the service accepts connections. */
   readonly ready: boolean;
   /** Whether the service is ready and runs the desired state. */
@@ -35,8 +36,8 @@ export interface VolumeState {
   readonly resizeStep?: string;
 }
 
-const EXTERNAL: ServiceState = {
-  external: true,
+const OMITTED: ServiceState = {
+  omitted: true,
   ready: true,
   settled: true,
   stopped: false,
@@ -44,7 +45,7 @@ const EXTERNAL: ServiceState = {
 };
 
 const ABSENT: ServiceState = {
-  external: false,
+  omitted: false,
   ready: false,
   settled: false,
   stopped: false,
@@ -56,7 +57,7 @@ function serviceState(observed: Observed, kind: 'Deployment' | 'StatefulSet', na
   if (state === undefined) return ABSENT;
   const ready = state.available >= 1;
   return {
-    external: false,
+    omitted: false,
     ready,
     settled: ready && isSettled(state),
     stopped: state.wanted === 0,
@@ -67,15 +68,17 @@ function serviceState(observed: Observed, kind: 'Deployment' | 'StatefulSet', na
 /** State of the database. */
 export function databaseState(observed: Observed): ServiceState {
   const { resource } = observed;
-  return resource.spec.database.external
-    ? EXTERNAL
-    : serviceState(observed, 'StatefulSet', databaseName(resource));
+  return runsService(resource.spec, 'database')
+    ? serviceState(observed, 'StatefulSet', databaseName(resource))
+    : OMITTED;
 }
 
 /** State of the cache. */
 export function cacheState(observed: Observed): ServiceState {
   const { resource } = observed;
-  return resource.spec.cache.external ? EXTERNAL : serviceState(observed, 'Deployment', cacheName(resource));
+  return runsService(resource.spec, 'cache')
+    ? serviceState(observed, 'Deployment', cacheName(resource))
+    : OMITTED;
 }
 
 type Named = Pick<ChildObject, 'kind' | 'metadata'>;

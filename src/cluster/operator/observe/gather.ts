@@ -4,6 +4,7 @@ import {
   managedDeploymentStatusSchema,
 } from '../../../contract/resource/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
 import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
@@ -174,6 +175,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const image = () => readStored(object)?.image ?? null;
   const settings = () => readStored(object)?.settings ?? {};
   const componentSettings = () => readStored(object)?.componentSettings ?? {};
+  const lacking = () => readStored(object)?.lacking ?? [];
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
     {
@@ -191,6 +193,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
       image,
       settings,
       componentSettings,
+      lacking,
     },
   ];
 }
@@ -240,8 +243,13 @@ function readTemplates(object: ChildObject): StoredTemplates {
  */
 function withPlaceholderSpec(resource: ObservedResource): ObservedResource {
   const { deploymentId } = ((resource.spec as unknown) ?? {}) as { deploymentId?: unknown };
-  const database = { external: conditionOf(resource, 'DatabaseReady')?.reason === 'ExternalDatabase' };
-  const cache = { external: conditionOf(resource, 'CacheReady')?.reason === 'ExternalCache' };
+  const reasons = [
+    conditionOf(resource, 'DatabaseReady')?.reason,
+    conditionOf(resource, 'CacheReady')?.reason,
+  ];
+  const is = (reason: Reason) => reasons.includes(reason);
+  const database = { external: is('ExternalDatabase'), enabled: !is('DatabaseDisabled') };
+  const cache = { external: is('ExternalCache'), enabled: !is('CacheDisabled') };
   const suspend = resource.status?.suspended ?? false;
   const minimal = { revision: {}, suspend, database, cache };
   const named = managedDeploymentSpecSchema.safeParse({ ...minimal, deploymentId });

@@ -73,7 +73,7 @@ function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
 
 function serviceSymptom(observed: Observed, service: DataService, now: number): SeenSymptom[] {
   const state = serviceState(observed, service);
-  if (state.external || state.ready || !isServiceLost(observed, service, state)) return [];
+  if (state.omitted || state.ready || !isServiceLost(observed, service, state)) return [];
   const trouble = serviceTrouble(observed, service);
   if (trouble === null || trouble.reason === null) return [];
   const { reason, failureSource } = trouble;

@@ -34,7 +34,7 @@ export function rejectedStatus(
       ? { Reconciling: ended }
       : { Stalled: ended };
   const unseen: Finding = { status: 'Unknown', reason, message };
-  const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
+  const { url: _, components: __, symptoms: ___, keptVolume: ____, ...rest } = resource.status ?? {};
   const { Paused: _former, ...others } = everyCondition(resource, unseen);
   return {
     ...rest,

@@ -12,6 +12,7 @@ import {
   volumeState,
 } from '../observe/data-services.ts';
 import type { Failure } from '../observe/failure.ts';
+import { keptVolumeText } from '../observe/kept-volume.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import {
@@ -37,7 +38,7 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   const { observed, failures } = facts;
   const state = databaseState(observed);
   const refusal = volumeRefusal(observed, failures);
-  if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used');
+  if (state.omitted) return noDatabase(observed);
   if (state.ready && isVolumeLeaving(observed)) return no('VolumeBeingDeleted', volumeRescue(observed));
   const loss = volumeLoss(observed);
   if (state.ready && loss !== null)
@@ -63,6 +64,14 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   const volume = volumeState(observed);
   if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
   return yes('DatabaseAvailable', `the database accepts connections${otherSize(observed, volume)}`);
+}
+
+/** The finding of a database that Berth does not run, with the volume that is kept. */
+function noDatabase(observed: Observed): Finding {
+  const kept = keptVolumeText(observed);
+  return observed.resource.spec.database.external
+    ? yes('ExternalDatabase', `DATABASE_URI_CUSTOM is used${kept}`)
+    : yes('DatabaseDisabled', `database.enabled is false: Berth runs no database${kept}`);
 }
 
 /** Why the size of the volume or of its claim differs from the spec, if no action follows. */
@@ -124,7 +133,11 @@ function unboundClaim(observed: Observed): string {
 /** The condition CacheReady; null keeps the former condition. */
 export function cacheReady(facts: ServiceFacts): Finding | null {
   const state = cacheState(facts.observed);
-  if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
+  if (state.omitted) {
+    return facts.observed.resource.spec.cache.external
+      ? yes('ExternalCache', 'CACHE_URI_CUSTOM is used')
+      : yes('CacheDisabled', 'cache.enabled is false: Berth runs no cache');
+  }
   if (isStopping(facts, state)) return stopped(facts, 'the cache');
   if (!state.ready) return serviceLeaving(facts.observed, 'cache') ?? notReady(facts, 'cache', state);
   return yes('CacheAvailable', 'the cache is available');

@@ -110,12 +110,19 @@ export function isServiceLost(
   return hasAnswered(observed, service) && !updating;
 }
 
+/** Reasons of a service that Berth does not run. */
+const OMITTED_REASONS: ReadonlySet<string> = new Set<Reason>([
+  'ExternalDatabase',
+  'ExternalCache',
+  'DatabaseDisabled',
+  'CacheDisabled',
+]);
+
 /** Whether the service was ready since its last start, read from the status. */
 function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
   const { type, lost } = SERVICE_REASONS[service];
   const before = conditionOf(resource, type);
-  if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
-    return false;
+  if (before === undefined || OMITTED_REASONS.has(before.reason)) return false;
   return isAnswering(before) || before.reason === lost || wasLeaving(before);
 }
 

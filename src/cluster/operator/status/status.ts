@@ -7,10 +7,11 @@ import { acceptedChanges } from '../act/learn-responses.ts';
 import type { Decision } from '../decide/decide.ts';
 import { volumeStatus } from '../decide/plan-volume.ts';
 import { fitsConnections, scalesOf, scalesSeen } from '../decide/scales.ts';
-import { asServed } from '../decide/services-in-use.ts';
+import { asServed, needsDatabase } from '../decide/services-in-use.ts';
 import { domainFindings } from '../domains/domain-findings.ts';
 import { resolvedImage } from '../images/revision-image.ts';
 import type { Failure } from '../observe/failure.ts';
+import { keptVolume } from '../observe/kept-volume.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/target.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
@@ -66,6 +67,7 @@ export function deriveStatus({
   const routes = routesSeen(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const volume = volumeStatus(observed, failures);
+  const kept = keptVolume(observed, needsDatabase(observed, decision.target));
   const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
   const { recordGeneration, failed: known } = resource.spec;
@@ -84,6 +86,7 @@ export function deriveStatus({
     ...resolvedImage(observed),
     ...(observed.build === undefined ? {} : { build: boundedBuild(observed.build) }),
     ...(volume === undefined ? {} : { volume }),
+    ...(kept === undefined ? {} : { keptVolume: kept }),
     dataImages: decision.dataImages,
     ...(accepted.length === 0 ? {} : { acceptedChanges: accepted }),
     components: [...decision.components],

@@ -1,4 +1,5 @@
 import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { withoutBuildResult } from '../../../domain/run-settings/procfile.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
@@ -36,8 +37,10 @@ export async function reviseTo(
 ): Promise<string> {
   const { id: deploymentId, tenantId, sourceConfig } = before;
   const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
-  const sourceRevisionConfig = { ...before.sourceRevisionConfig, image_uri: null, repo_commit_sha: commit };
-  const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
+  const { sourceRevisionConfig: stored } = before;
+  const sourceRevisionConfig = { ...withoutBuildResult(stored), repo_commit_sha: commit };
+  // Until the build has ended, the components of the former Procfile run and count.
+  const asked = { deploymentId, sourceConfig, sourceRevisionConfig: stored, secretNames };
   const usage = await quotaUsage(deps, transaction, tenantId, asked);
   const revision = newRevision(before.source, sourceRevisionConfig);
   await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {

@@ -2,12 +2,15 @@ import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import type { Condition, Reason } from '../../../domain/conditions/conditions.ts';
 import { type BodyIssue, below } from '../../../domain/core/body-issue.ts';
 import { changeEffects } from '../../../domain/deployment/change-effects.ts';
+import { dataServiceEffects } from '../../../domain/deployment/data-service-effects.ts';
 import type { Secret } from '../../../domain/deployment/deployment.ts';
 import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts';
 import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
+import { disabledServices } from '../../../domain/pod-settings/data-services.ts';
 import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
+import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import {
   formerSizesAfter,
   type KnownVolume,
@@ -18,6 +21,7 @@ import {
   addsOrRemovesPods,
   externalServices,
   namesOf,
+  servicesNotRun,
 } from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
@@ -196,7 +200,7 @@ async function write(
     before.sourceConfig.resource_spec ?? {},
     {
       spec: sourceConfig.resource_spec ?? {},
-      external: externalServices(secretNames, sourceRevisionConfig).database,
+      external: servicesNotRun(sourceConfig, secretNames, sourceRevisionConfig).database,
       generation: before.generation + 1,
     },
     before.deploymentType,
@@ -228,6 +232,24 @@ async function readRendering(
   return listener === null ? null : listenerRendering(listener);
 }
 
+/** The effects of a change on data services, as sentences. */
+function effectsOf({ record, keptVolumeGi }: Omit<Stored, 'secrets'>, { next }: Decided): string[] {
+  const { sourceConfig: stored, sourceRevisionConfig: storedSettings, volumeGi, deploymentType } = record;
+  const before = withCommandComponents(stored, storedSettings);
+  const after = withCommandComponents(next.sourceConfig, next.sourceRevisionConfig);
+  const external = externalServices(namesOf(next.secrets), next.sourceRevisionConfig);
+  const [was, is] = [disabledServices(before), disabledServices(after)];
+  const requested = effectiveSpec(before.resource_spec ?? {}, deploymentType).db_storage_gi;
+  const sizeGi = Math.max(keptVolumeGi ?? requested, volumeGi ?? 0);
+  return [
+    ...changeEffects(before, after, {
+      database: external.database || was.database || is.database,
+      cache: external.cache || was.cache || is.cache,
+    }),
+    ...dataServiceEffects(before, after, external, { sizeGi }),
+  ];
+}
+
 /** A change of a deployment whose row is locked. */
 export interface LockedChange {
   readonly before: DeploymentRecord;
@@ -249,13 +271,9 @@ export async function changeIn(
 ): Promise<Changed> {
   const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
   const patched = decide(deps, { record: before, secrets, keptVolumeGi }, body);
-  const { sourceConfig, sourceRevisionConfig, secrets: nextSecrets } = patched.next;
+  const { sourceRevisionConfig, secrets: nextSecrets } = patched.next;
   const revision = patched.newRevision ? newRevision(before.source, sourceRevisionConfig) : null;
-  const effects = changeEffects(
-    withCommandComponents(before.sourceConfig, before.sourceRevisionConfig),
-    withCommandComponents(sourceConfig, sourceRevisionConfig),
-    externalServices(namesOf(nextSecrets), sourceRevisionConfig),
-  );
+  const effects = effectsOf({ record: before, keptVolumeGi }, patched);
   const dueBefore = dryRun ? await desiredNow(transaction, before.id) : null;
   const record = await write(deps, transaction, { before, keptVolumeGi, patched, revision, effects }, actor);
   const changed = { record, generation: record.generation, effects, outlook: null };

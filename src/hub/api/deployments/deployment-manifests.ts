@@ -8,6 +8,7 @@ import type { Revision } from '../../../domain/deployment/deployment.ts';
 import { imageRepository } from '../../../domain/net/image-reference.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
+import { runsService } from '../../../workloads/data-services.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';
 import { cacheDeployment } from '../../../workloads/objects/cache.ts';
@@ -89,12 +90,12 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
 const SAME_IMAGE = 'unchanged';
 const SAME_PULLING = { hosting: 'self_hosted', databaseImage: SAME_IMAGE } as const;
 
-/** The workload of the database or cache; null: the data service is external. The number of pods is not included. */
+/** The workload of the database or cache; null: Berth does not run the service. The number of pods is not included. */
 function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
-  const { database, cache } = resource.spec;
+  const { spec } = resource;
   return [
-    database.external ? null : databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING),
-    cache.external ? null : cacheDeployment(resource, SAME_IMAGE, {}),
+    runsService(spec, 'database') ? databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING) : null,
+    runsService(spec, 'cache') ? cacheDeployment(resource, SAME_IMAGE, {}) : null,
   ];
 }
 

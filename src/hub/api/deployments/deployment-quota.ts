@@ -1,3 +1,4 @@
+import type { BodyIssue } from '../../../domain/core/body-issue.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import {
   type Demand,
@@ -8,7 +9,7 @@ import {
   usageOf,
 } from '../../../domain/policy/quota-usage.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
-import { externalServices, namesOf } from '../../../domain/run-settings/revision-content.ts';
+import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../../store/deployments/quotas.ts';
@@ -31,32 +32,41 @@ export interface QuotaRequest {
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
-/** The demand, including an existing volume if the database becomes external. */
+/**
+ * The demand, including an existing volume of a database that Berth no longer runs. A volume that is being removed counts with
+ * its reported size (sum-usage.ts), until it is gone.
+ */
 async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
   { deploymentId, sourceConfig: asked, sourceRevisionConfig, secretNames }: QuotaRequest,
 ): Promise<Demand> {
-  const external = externalServices(secretNames, sourceRevisionConfig);
+  const notRun = servicesNotRun(asked, secretNames, sourceRevisionConfig);
   const sourceConfig = withCommandComponents(asked, sourceRevisionConfig);
-  if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
+  const keepsVolume = notRun.database && asked.database?.remove_volume !== true;
+  if (!keepsVolume || deploymentId === null) return demandOf(sourceConfig, notRun);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
-  return demandOf(sourceConfig, { ...external, keptVolumeGi });
+  return demandOf(sourceConfig, { ...notRun, keptVolumeGi });
 }
 
 /**
- * The volume that a deployment keeps while its database is external, in GiB. 0: the deployment keeps no volume; null:
- * the database is in the cluster. If the database is external, the size in the stored source_config applies to no
+ * The volume that a deployment keeps while Berth does not run its database, in GiB. 0: the deployment keeps no volume; null:
+ * the database is in the cluster. If Berth does not run the database, the size in the stored source_config applies to no
  * volume.
  */
 export async function keptVolumeOf(
   deps: Pick<ApiDeps, 'secretBox'>,
   transaction: Transaction,
-  { tenantId, id, sourceRevisionConfig }: Pick<DeploymentRecord, 'tenantId' | 'id' | 'sourceRevisionConfig'>,
+  {
+    tenantId,
+    id,
+    sourceConfig,
+    sourceRevisionConfig,
+  }: Pick<DeploymentRecord, 'tenantId' | 'id' | 'sourceConfig' | 'sourceRevisionConfig'>,
   stored: readonly Secret[],
 ): Promise<number | null> {
-  if (!externalServices(namesOf(stored), sourceRevisionConfig).database) return null;
+  if (!servicesNotRun(sourceConfig, namesOf(stored), sourceRevisionConfig).database) return null;
   return readVolumeGi(transaction, tenantId, id, measurer(deps));
 }
 
@@ -79,9 +89,24 @@ const measurer =
   ({ secretBox }: Pick<ApiDeps, 'secretBox'>) =>
   (deployment: Unmeasured): QuotaUsage => {
     const { sourceConfig, sourceRevisionConfig } = deployment;
-    const external = externalServices(secretNamesOf(secretBox, deployment), sourceRevisionConfig);
-    return usageOf(demandOf(withCommandComponents(sourceConfig, sourceRevisionConfig), external));
+    const notRun = servicesNotRun(sourceConfig, secretNamesOf(secretBox, deployment), sourceRevisionConfig);
+    return usageOf(demandOf(withCommandComponents(sourceConfig, sourceRevisionConfig), notRun));
   };
+
+/** The usage of a deployment, and why it exceeds the quotas of its tenant, which are locked until the transaction ends. */
+export async function quotaProblems(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  asked: QuotaRequest,
+): Promise<{ readonly usage: QuotaUsage; readonly issues: BodyIssue[] }> {
+  const wanted = await demand(deps, transaction, tenantId, asked);
+  const usage = usageOf(wanted);
+  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
+  if (quotas === null) return { usage, issues: [] };
+  const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
+  return { usage, issues: quotaIssues({ quotas, others, before: own, demand: wanted }) };
+}
 
 /**
  * Checks a deployment that is created, changed or restored against the quotas of its tenant. Must be called before the
@@ -89,20 +114,10 @@ const measurer =
  * @returns the usage, to be stored with it
  * @throws ApiError 400 with the calculation
  */
-export async function checkQuota(
-  deps: QuotaDeps,
-  transaction: Transaction,
-  tenantId: string,
-  asked: QuotaRequest,
-): Promise<QuotaUsage> {
-  const wanted = await demand(deps, transaction, tenantId, asked);
-  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
-  if (quotas !== null) {
-    const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
-    const issues = quotaIssues({ quotas, others, before: own, demand: wanted });
-    if (issues.length > 0) throw brokenRules(issues);
-  }
-  return usageOf(wanted);
+export async function checkQuota(...request: Parameters<typeof quotaProblems>): Promise<QuotaUsage> {
+  const { usage, issues } = await quotaProblems(...request);
+  if (issues.length > 0) throw brokenRules(issues);
+  return usage;
 }
 
 /** The current usage of a tenant. */

@@ -6,11 +6,12 @@ import type { Source } from '../../../domain/deployment/source.ts';
 import { repositoryUrlSchema } from '../../../domain/net/https-url.ts';
 import { pinnedImage } from '../../../domain/net/image-reference.ts';
 import { hostOf } from '../../../domain/net/url-host.ts';
+import { dataServiceIssues } from '../../../domain/pod-settings/data-services.ts';
 import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
 import { policyViolations } from '../../../domain/policy/policy-rules.ts';
 import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
-import { externalServices, namesOf } from '../../../domain/run-settings/revision-content.ts';
+import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
@@ -27,7 +28,7 @@ export interface RequestedDeployment {
     readonly sourceConfig: SourceConfig;
     readonly sourceRevisionConfig: SourceRevisionConfig;
     /**
-     * The volume of a database that is currently external (deployment-quota.ts); null: the database is in the cluster.
+     * The volume of a database that Berth does not run now (deployment-quota.ts); null: the database is in the cluster.
      */
     readonly keptVolumeGi: number | null;
     /** Empty: the deployment has no secrets, or they cannot be decrypted. */
@@ -62,6 +63,11 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
   throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
+/** The settings of a repository, whose Procfile can create the queue component later. */
+function withPossibleWorker({ repo_url }: SourceConfig, settings: RunSettings): RunSettings {
+  return repo_url === null ? settings : { ...settings, procfile: { worker: 'any', ...settings.procfile } };
+}
+
 /** source_config with the limits of defaults that the policy sets now, also for components that commands create. */
 export function withCeilings(
   { policy }: Pick<ApiDeps, 'policy'>,
@@ -69,7 +75,10 @@ export function withCeilings(
   settings: RunSettings,
 ): SourceConfig {
   const { default_ceilings: _former, ...config } = sourceConfig;
-  const { default_ceilings } = withDefaultCeilings(withCommandComponents(config, settings), policy);
+  const { default_ceilings } = withDefaultCeilings(
+    withCommandComponents(config, withPossibleWorker(config, settings)),
+    policy,
+  );
   return default_ceilings === undefined ? config : { ...config, default_ceilings };
 }
 
@@ -78,13 +87,13 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
   const { sourceRevisionConfig, stored, secrets, appName } = wanted;
   const { env = [], secretReferences: references = [] } = sourceRevisionConfig;
   const sourceConfig = withCommandComponents(wanted.sourceConfig, sourceRevisionConfig);
-  const hasOwnDatabase = externalServices(namesOf(secrets), sourceRevisionConfig).database;
+  const hasNoDatabase = servicesNotRun(sourceConfig, namesOf(secrets), sourceRevisionConfig).database;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
     deploymentType: sourceConfig.deployment_type,
-    customDatabase: hasOwnDatabase,
+    customDatabase: hasNoDatabase,
   });
-  const keptVolumeGi = hasOwnDatabase ? null : (stored?.keptVolumeGi ?? null);
+  const keptVolumeGi = hasNoDatabase ? null : (stored?.keptVolumeGi ?? null);
   const view = {
     sourceConfig,
     ...(stored === undefined
@@ -105,7 +114,11 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
     platformHosts: deps.platformHosts ?? [],
     appDomain: deps.appDomain,
   };
-  return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
+  return [
+    ...below(['source_config', 'resource_spec'], specIssues),
+    ...dataServiceIssues(sourceConfig),
+    ...policyViolations(view, deps.policy),
+  ];
 }
 
 /**

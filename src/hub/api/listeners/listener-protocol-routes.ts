@@ -28,6 +28,7 @@ import {
 } from '../../store/listeners/listener-lease.ts';
 import { readLease } from '../../store/listeners/listener-lease-state.ts';
 import { type BatchResult, takeReports } from '../../store/listeners/listener-reports.ts';
+import { checkProcfiles } from '../builds/procfile-check.ts';
 import { type Caller, callerOf } from '../core/auth.ts';
 import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -233,7 +234,13 @@ function addRoutes(
     async (request) => {
       const scope = await scopeOf(request, request.params.listener_id);
       const { epoch, seq } = request.body;
-      const reports = request.body.reports.map(toClusterReport);
+      const { listener_id: listenerId } = request.params;
+      const reports = await checkProcfiles(
+        deps,
+        scope,
+        listenerId,
+        request.body.reports.map(toClusterReport),
+      );
       const context = { now: new Date(), box: deps.secretBox };
       const result = await scope.transaction(
         (transaction) =>

@@ -2,6 +2,7 @@ import type { InventoryRequest, ObservedReport, Report } from '../../../contract
 import type { DomainsReport } from '../../../domain/app-hosts/domain-status.ts';
 import type { FailureSource } from '../../../domain/conditions/failure-source.ts';
 import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
+import type { Procfile } from '../../../domain/run-settings/procfile.ts';
 import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
 
 /** Converts messages of a listener to types of the domain and the store. */
@@ -32,10 +33,20 @@ function cleanFailureSource(failureSource: FailureSource): FailureSource {
   return Object.fromEntries(cleaned) as FailureSource;
 }
 
+function cleanProcfile(procfile: Procfile): Procfile {
+  const lines = Object.entries(procfile).map(([type, line]) => [type, clean(line)]);
+  return Object.fromEntries(lines.filter(([, line]) => line !== ''));
+}
+
 function toBuild(build: ObservedReport['build']): BuildReport | null {
-  const { revisionId, message } = build ?? {};
+  const { revisionId, message, procfile } = build ?? {};
   if (!build || revisionId === undefined) return null;
-  return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
+  return {
+    ...build,
+    revisionId,
+    ...(message === undefined ? {} : { message: clean(message) }),
+    ...(procfile === undefined ? {} : { procfile: cleanProcfile(procfile) }),
+  };
 }
 
 function toDomains(domains: ObservedReport['domains']): DomainsReport | null {

@@ -51,6 +51,12 @@ import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/s
 import { containerSchema } from '../../../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
 import { affinitySchema } from '../../../domain/pod-settings/affinity.ts';
+import {
+  cacheBodySchema,
+  databaseBodySchema,
+  shownCacheSchema,
+  shownDatabaseSchema,
+} from '../../../domain/pod-settings/data-services.ts';
 import { gpuSchema } from '../../../domain/pod-settings/gpu.ts';
 import { healthCheckSchema } from '../../../domain/pod-settings/health-check.ts';
 import { placementSchema } from '../../../domain/pod-settings/placement.ts';
@@ -97,6 +103,10 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   Affinity: affinitySchema,
   Toleration: tolerationSchema,
   Gpu: gpuSchema,
+  DatabaseSettings: shownDatabaseSchema,
+  DatabaseSettingsBody: databaseBodySchema,
+  CacheSettings: shownCacheSchema,
+  CacheSettingsBody: cacheBodySchema,
   DeploymentSource: sourceSchema,
   DeploymentType: deploymentTypeSchema,
   Container: containerSchema,

@@ -21,6 +21,8 @@ import {
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import {
+  effectiveCommandsSchema,
+  presentCommands,
   presentRevisionConfig,
   presentSecretReferences,
   shownSecretReferences,
@@ -49,6 +51,7 @@ export const revisionSchema = z
       'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
     ...shownSecretReferences,
+    effective_commands: effectiveCommandsSchema.optional(),
     resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
@@ -91,6 +94,7 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     message: record.message,
     source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
     ...presentSecretReferences(record.sourceRevisionConfig),
+    ...presentCommands(record.sourceRevisionConfig),
     resolved_image: record.resolvedImage,
     build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import { COMMAND_SOURCES, sourcedCommands } from '../../../domain/run-settings/procfile.ts';
 import { type RunSettings, runSettingsOf } from '../../../domain/run-settings/run-settings.ts';
 import { portSchema } from '../../../domain/run-settings/run-settings-schema.ts';
 import { fromSecretReferences } from '../../../domain/run-settings/secret-reference-schema.ts';
@@ -75,6 +76,38 @@ export const presentSecretReferences = ({ secretReferences = [] }: RunSettings) 
 /** source_revision_config in a response, with its fields in the order of the contract. */
 export function presentRevisionConfig(config: SourceRevisionConfig) {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = config;
-  const { secretReferences: _, ...settings } = runSettingsOf(config);
+  const { secretReferences: _references, procfile: _procfile, ...settings } = runSettingsOf(config);
   return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...settings };
+}
+
+const sourcedCommandSchema = commandSchema
+  .extend({
+    source: z
+      .enum(COMMAND_SOURCES)
+      .describe('commands: from source_revision_config. procfile: from the Procfile of the repository.'),
+  })
+  .meta({
+    id: 'EffectiveCommand',
+    description: 'How a component runs the image, and where this comes from.',
+  });
+
+/** The commands with which the components of a revision run. */
+export const effectiveCommandsSchema = z
+  .object({
+    api: sourcedCommandSchema.optional(),
+    queue: sourcedCommandSchema.optional(),
+    orchestrator: sourcedCommandSchema.optional(),
+    executor: sourcedCommandSchema.optional(),
+  })
+  .meta({
+    id: 'EffectiveCommands',
+    description:
+      'The commands with which the components run: those of the Procfile, unless source_revision_config.commands has another one. Other components run the command of the image.',
+    examples: [{ api: { command: ['/bin/sh', '-c'], args: ['node server.js'], source: 'procfile' } }],
+  });
+
+/** The effective commands of a revision in a response. A revision that only runs the command of its image has none. */
+export function presentCommands(config: SourceRevisionConfig) {
+  const effective = sourcedCommands(config);
+  return effective === undefined ? {} : { effective_commands: effective };
 }

@@ -24,6 +24,12 @@ const usageSchema = z
         cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
         memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
         storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
+        kept_storage_gi: z
+          .int()
+          .optional()
+          .describe(
+            'The part of storage_gi that volumes of databases use that are switched off with database.enabled. Absent: none.',
+          ),
         gpus: z
           .int()
           .optional()
@@ -65,7 +71,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, gpus, domains } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains } = used;
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
         const showsGpus = gpus !== undefined || quotas.gpus != null;
         const showsDomains = domains !== undefined || quotas.domains != null;
@@ -77,6 +83,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
             cpu: cpuM / 1000,
             memory_mb: memoryMb,
             storage_gi: storageGi,
+            ...(keptGi === undefined ? {} : { kept_storage_gi: keptGi }),
             ...(showsGpus ? { gpus: gpus ?? 0 } : {}),
             ...(showsDomains ? { domains: domains ?? 0 } : {}),
           },

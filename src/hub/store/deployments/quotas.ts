@@ -130,7 +130,7 @@ const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryM
  * database counts them.
  */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
-  const { deployments, beingDeleted, domains = 0 } = counted;
+  const { deployments, beingDeleted, keptGi = 0, domains = 0 } = counted;
   const all: readonly QuotaUsage[] = [counted, ...more];
   const total = (amount: (usage: QuotaUsage) => number) => all.reduce((sum, each) => sum + amount(each), 0);
   const gpus = total((each) => each.gpus ?? 0);
@@ -141,6 +141,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
     memoryMb: total(({ memoryMb }) => memoryMb),
     storageGi: total(({ storageGi }) => storageGi),
     ...(gpus === 0 ? {} : { gpus }),
+    ...(keptGi === 0 ? {} : { keptGi }),
     ...(domains === 0 ? {} : { domains }),
   };
 }

@@ -14,7 +14,7 @@ import { CRD_FILE } from '../../../../src/contract/crd/crd.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import { storedTemplates } from '../../../../src/workloads/stored-templates.ts';
 import { domains } from '../../../arbitraries/domains.ts';
-import { podSettings } from '../../../arbitraries/pod-settings.ts';
+import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { FIELD_CASES, GOLDEN_CASES } from '../../../unit/workloads/golden-cases.ts';
@@ -191,7 +191,7 @@ describe(`the objects of random valid specs (BERTH_TEST_SEED=${seed})`, () => {
     await fc.assert(
       fc.asyncProperty(
         validResourceSpec({ podSecurity }),
-        podSettings(),
+        inPlaceSettings(),
         validRunSettings,
         domains(),
         async (spec, settings, runSettings, hosts) => {

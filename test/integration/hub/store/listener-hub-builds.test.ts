@@ -429,6 +429,76 @@ describe('the report of a build', () => {
     ]);
   });
 
+  const PROCFILE = { web: 'node server.js', worker: 'node worker.js' };
+  const done = (record: DeploymentRecord, number = 1) => ({
+    revisionId: record.latestRevisionId ?? '',
+    number,
+    phase: 'Succeeded' as const,
+    image: `registry.example/apps/${tenantId}/${record.appName}@${DIGEST}`,
+    commit: COMMIT,
+  });
+  const shell = (line: string) => ({ command: ['/bin/sh', '-c'], args: [line] });
+
+  it('sets the commands of the Procfile, whose worker creates the queue component', async () => {
+    const record = await deploy('procfile');
+    await itemOf(record);
+    await reportBuild(record, { ...done(record), procfile: PROCFILE });
+    expect((await revisions(record))[0]?.sourceRevisionConfig).toMatchObject({ procfile: PROCFILE });
+    expect(await rowOf(record)).toMatchObject({ source_revision_config: { procfile: PROCFILE } });
+    const { spec } = await itemOf(record);
+    expect(spec.podTemplate.commands).toEqual({
+      api: shell('node server.js'),
+      queue: shell('node worker.js'),
+    });
+    expect(spec.components.queue).toMatchObject({ byCommand: true });
+    expect(spec.podTemplate).not.toHaveProperty('procfile');
+    const [{ measured } = { measured: true }] = await hub.store.sql<{ measured: boolean }>(
+      'SELECT quota_cpu_m IS NOT NULL AS measured FROM deployments WHERE id = $1',
+      [record.id],
+    );
+    expect(measured, 'the usage is measured again, with the queue').toBe(false);
+    const events = await hub.store.sql(
+      `SELECT details FROM events WHERE revision_id = $1 AND reason = 'ImageBuilt'`,
+      [record.latestRevisionId],
+    );
+    expect(JSON.stringify(events)).not.toContain('worker.js');
+  });
+
+  it('sets no commands when the repository has no Procfile', async () => {
+    const record = await deploy('without procfile');
+    await itemOf(record);
+    await reportBuild(record, done(record));
+    expect((await revisions(record))[0]?.sourceRevisionConfig).not.toHaveProperty('procfile');
+    expect((await itemOf(record)).spec.podTemplate).not.toHaveProperty('commands');
+  });
+
+  it('fails the build when the worker of the Procfile would exceed a quota', async () => {
+    const record = await deploy('worker above quota');
+    await itemOf(record);
+    await hub.store.sql(`UPDATE tenants SET quotas = '{"cpu": 0.001}' WHERE id = $1`, [tenantId]);
+    try {
+      await reportBuild(record, { ...done(record), procfile: PROCFILE });
+      const [failed] = await revisions(record);
+      expect(failed).toMatchObject({
+        status: 'BUILD_FAILED',
+        reason: 'BuildConfigInvalid',
+        resolvedImage: null,
+      });
+      expect(failed?.message).toMatch(
+        /^the worker of the Procfile creates the queue component, which is not allowed: .*the tenant would use .* cores/,
+      );
+      // The same report again changes nothing, and a web command alone needs no quota.
+      await reportBuild(record, { ...done(record), procfile: PROCFILE });
+      expect((await revisions(record))[0]?.status).toBe('BUILD_FAILED');
+      const other = await deploy('web only');
+      await itemOf(other);
+      await reportBuild(other, { ...done(other), procfile: { web: 'node server.js' } });
+      expect((await revisions(other))[0]?.status).toBe('QUEUED');
+    } finally {
+      await hub.store.sql(`UPDATE tenants SET quotas = '{}' WHERE id = $1`, [tenantId]);
+    }
+  });
+
   it('ignores a report with an invalid or unknown id', async () => {
     const record = await deploy('nobody');
     for (const revisionId of ['not-an-id', uuidv7()])

@@ -17,6 +17,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { resultStep } from '../../../../src/cluster/builder/result-step.ts';
 import { sourceStep } from '../../../../src/cluster/builder/source-step.ts';
 import { StepFailure } from '../../../../src/cluster/builder/step-failure.ts';
 import { type GitOverHttps, startGitOverHttps } from '../../../cluster/images/git-over-https.ts';
@@ -341,6 +342,54 @@ describe('the checks of the source step', () => {
       expect(error.message).toContain('no response within the time limit');
     } finally {
       host.hang = false;
+    }
+  });
+});
+
+describe('a Procfile', () => {
+  const PROCFILE = 'web: node server.js\nworker: node worker.js\n';
+  const files = { 'svc/berth.yaml': CONFIG, 'svc/server.js': '', 'svc/Procfile': PROCFILE };
+  const result = () => {
+    const metadata = { 'containerimage.digest': `sha256:${'d'.repeat(64)}` };
+    writeFileSync(join(folder, 'workspace/metadata.json'), JSON.stringify(metadata));
+    return resultStep(join(folder, 'workspace'));
+  };
+
+  it('is read from the folder of the configuration, and is part of the result of the build', async () => {
+    await host.commitFiles('team/procfile', files);
+    const lines = await source({ repository: 'team/procfile', configPath: 'svc/berth.yaml' });
+    expect(lines).toContain('using the commands of svc/Procfile: web, worker');
+    expect(result().procfile).toEqual({ web: 'node server.js', worker: 'node worker.js' });
+    // It stays in the context, because the app may need it.
+    expect(left('context/Procfile')).toBe(PROCFILE);
+    // A Procfile of another folder, and that of the previous run, have no effect.
+    await host.commitFiles('team/procfile', { 'berth.yaml': CONFIG, 'server.js': '' });
+    await source({ repository: 'team/procfile' });
+    expect(result()).not.toHaveProperty('procfile');
+  });
+
+  it('fails the build with its line when it is invalid', async () => {
+    await host.commitFiles('team/bad', { ...files, 'svc/Procfile': 'web: a\nclock: b\n' });
+    const error = await failure({ repository: 'team/bad', configPath: 'svc/berth.yaml' });
+    expect([error.reason, error.message]).toEqual([
+      'BuildConfigInvalid',
+      'svc/Procfile is invalid: line 2: "clock" is not one of web, worker, release',
+    ]);
+  });
+
+  it('is rejected when it is too large, a folder, or a link to a file outside the repository', async () => {
+    const link = { content: '/etc/passwd', mode: '120000' as const };
+    await host.commitFiles('team/large', { ...files, 'svc/Procfile': `#${'x'.repeat(70_000)}` });
+    await host.commitFiles('team/linked', { ...files, 'svc/Procfile': link });
+    const { 'svc/Procfile': _, ...others } = files;
+    await host.commitFiles('team/folder', { ...others, 'svc/Procfile/a': 'x' });
+    for (const [repository, expected] of [
+      ['team/large', 'more than the limit of 65536'],
+      ['team/linked', 'is a link that leads out of the repository'],
+      ['team/folder', 'is not a file'],
+    ]) {
+      const { reason, message } = await failure({ repository, configPath: 'svc/berth.yaml' });
+      expect([reason, message]).toEqual(['BuildConfigInvalid', expect.stringContaining(expected ?? '')]);
     }
   });
 });

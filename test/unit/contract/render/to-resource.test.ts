@@ -14,7 +14,7 @@ import {
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { domains } from '../../../arbitraries/domains.ts';
-import { podSettings } from '../../../arbitraries/pod-settings.ts';
+import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
@@ -27,7 +27,7 @@ test('converts every valid record to a valid custom resource that relies on no d
     fc.property(
       validResourceSpec(),
       type,
-      podSettings(),
+      inPlaceSettings(),
       validRunSettings,
       domains(),
       (spec, deployment_type, settings, runSettings, hosts) => {
@@ -214,6 +214,31 @@ describe('the revision', () => {
     expect(external([])).toEqual([false, false]);
     expect(external(['DATABASE_URI_CUSTOM'])).toEqual([true, false]);
     expect(external(['CACHE_URI_CUSTOM'])).toEqual([false, true]);
+  });
+});
+
+describe('data services that are switched off', () => {
+  const of = (settings: object) => {
+    const request = minimalRequest();
+    const source_config = { ...request.source_config, ...settings };
+    const { database, cache } = resourceOf({ ...request, source_config }, SELF_HOSTED).spec;
+    return { database, cache };
+  };
+
+  test('are marked only if they are off, so that other custom resources stay as they are', () => {
+    expect(of({ database: { enabled: true }, cache: { enabled: true } })).toEqual(of({}));
+    const { database, cache } = of({ database: { enabled: false }, cache: { enabled: false } });
+    expect(database).toMatchObject({ external: false, enabled: false });
+    expect(database).not.toHaveProperty('removeVolume');
+    expect(cache).toMatchObject({ external: false, enabled: false });
+  });
+
+  test('have the confirmation to remove the volume', () => {
+    const database = { enabled: false, remove_volume: true };
+    expect(of({ database }).database).toMatchObject({ enabled: false, removeVolume: true });
+    expect(of({ database: { enabled: false, remove_volume: false } }).database).not.toHaveProperty(
+      'removeVolume',
+    );
   });
 });
 

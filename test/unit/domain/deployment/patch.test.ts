@@ -16,7 +16,7 @@ import {
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { fromSecretReferences } from '../../../../src/domain/run-settings/secret-reference-schema.ts';
 import { domains, sentDomains } from '../../../arbitraries/domains.ts';
-import { podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
+import { inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import {
   sentRunSettings,
@@ -93,7 +93,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     ref: maybe(fc.constantFrom('main', 'next')),
     sha: maybe(fc.constant('abc')),
     secrets: secretLists,
-    settings: podSettings(),
+    settings: inPlaceSettings(),
     hosts: domains(),
     runSettings: validRunSettings,
   })

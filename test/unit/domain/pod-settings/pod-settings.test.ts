@@ -13,7 +13,7 @@ import {
   withoutPodSettings,
 } from '../../../../src/domain/pod-settings/pod-settings.ts';
 import { COMPONENTS, type Component } from '../../../../src/domain/resource-spec/components.ts';
-import { fullPodSettings, podSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
+import { fullPodSettings, inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 
 type Values = { readonly [C in Component]?: unknown } | null | undefined;
 
@@ -38,7 +38,7 @@ describe('pod settings', () => {
     const parsed = sourceConfigBodySchema.parse(fullPodSettings);
     expect(podSettingsOf(toSourceConfig(parsed))).toEqual(fullPodSettings);
     fc.assert(
-      fc.property(podSettings(), (settings) => {
+      fc.property(inPlaceSettings(), (settings) => {
         expect(podSettingsOf(sourceConfigBodySchema.parse(settings))).toEqual(podSettingsOf(settings));
       }),
     );
@@ -46,7 +46,7 @@ describe('pod settings', () => {
 
   test('keep their values when a PATCH does not contain them, and are removed when it contains null', () => {
     fc.assert(
-      fc.property(podSettings(), sentPodSettings(), (stored, sent) => {
+      fc.property(inPlaceSettings(), sentPodSettings(), (stored, sent) => {
         const merged = mergePodSettings(stored, sent);
         for (const field of POD_SETTINGS) {
           if (sent[field] === null) expect(merged).not.toHaveProperty(field);

@@ -21,6 +21,8 @@ SELECT d.id = :deploymentId AS own,
   coalesce(sum(d.quota_cpu_m) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS "cpuM",
   coalesce(sum(d.quota_memory_mb) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS "memoryMb",
   coalesce(sum(greatest(d.quota_storage_gi, d.volume_gi)) FILTER (WHERE d.measured), 0)::bigint AS "storageGi",
+  coalesce(sum(greatest(d.quota_storage_gi, d.volume_gi))
+    FILTER (WHERE d.measured AND d.source_config->'database'->>'enabled' = 'false'), 0)::bigint AS "keptGi",
   coalesce(sum(d.quota_gpus) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS gpus,
   coalesce(max(h.number), 0)::int AS domains,
   coalesce(array_agg(d.id) FILTER (WHERE NOT d.measured), '{}') AS unmeasured

@@ -82,6 +82,16 @@ describe('a final status', () => {
     });
   });
 
+  test('has the commands of the Procfile when the result has them', () => {
+    const procfile = { web: 'node server.js' };
+    const message = JSON.stringify({ commit: COMMIT, digest: DIGEST, procfile });
+    expect(seen({ ...succeeded, result: ended(0, message) }).status).toMatchObject({
+      phase: 'Succeeded',
+      procfile,
+    });
+    expect(seen(succeeded).status).not.toHaveProperty('procfile');
+  });
+
   test('contains the failure message of a step of Berth unchanged', () => {
     const message = JSON.stringify({ reason: 'RefNotFound', message: 'no branch main' });
     expect(seen({ source: ended(1, message) }).status).toMatchObject({

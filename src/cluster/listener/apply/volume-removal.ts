@@ -1,0 +1,102 @@
+import { LABELS } from '../../../contract/resource/names.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { databaseName } from '../../../workloads/names.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/client/clock.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import { keyOf } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { TermOver } from '../refusal.ts';
+import { deploymentIdOf } from '../report/observe.ts';
+import { isEdited, type Resource, type ResourceView } from '../resource-view.ts';
+import type { Term } from '../session/term.ts';
+import { belongsToDeployment } from './env-secrets.ts';
+
+/**
+ * Deletes the volume of a database that is switched off, after its owner has confirmed this in the hub. As in a purge, only
+ * the listener deletes data, because the operator has no right to. The operator reports when nothing uses the volume.
+ */
+
+export interface VolumeRemovalOptions {
+  readonly client: Pick<KubeClient, 'delete' | 'listAll'>;
+  readonly view: Pick<ResourceView, 'get' | 'addHandlers'>;
+  readonly term: Pick<Term, 'isValid'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fires to stop new work. */
+  readonly signal: AbortSignal;
+  /** Fires to abort current work. */
+  readonly abort: AbortSignal;
+}
+
+/**
+ * Whether the volume is to be deleted now: the spec that the hub wrote confirms it, and the operator has observed for this
+ * spec that nothing uses the volume. A spec that another account has edited confirms nothing.
+ */
+export function isVolumeToRemove(resource: Resource): boolean {
+  const { spec, status, metadata } = resource;
+  const isConfirmed = spec?.database?.enabled === false && spec.database.removeVolume === true;
+  const isLeaving = spec?.deletion !== undefined || metadata.deletionTimestamp !== undefined;
+  return (
+    isConfirmed &&
+    !isLeaving &&
+    deploymentIdOf(resource) !== null &&
+    status?.observedGeneration === metadata.generation &&
+    status?.keptVolume?.unused === true &&
+    !isEdited(resource)
+  );
+}
+
+async function removeVolume(
+  resource: Resource,
+  { client, term, logger }: VolumeRemovalOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = resource.metadata;
+  const deploymentId = deploymentIdOf(resource) ?? '';
+  const kind = RESOURCES.PersistentVolumeClaim;
+  const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
+  const { items } = await client.listAll(kind, { namespace, labelSelector, signal });
+  const claim = items.find((item) => item.metadata.name === databaseName({ metadata: { name } }));
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return;
+  const isSeen = claim.metadata.uid === resource.status?.keptVolume?.uid;
+  if (!isSeen || !belongsToDeployment(claim, deploymentId)) return;
+  if (!term.isValid()) throw new TermOver();
+  try {
+    await client.delete(kind, { namespace, name: claim.metadata.name }, { uid: claim.metadata.uid, signal });
+    logger.info({ namespace, claim: claim.metadata.name, deploymentId }, 'deleted the volume of a database');
+  } catch (error) {
+    // The claim is gone, or another one has its name.
+    if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+  }
+}
+
+/** Resolves when the signal has fired and all work has ended. */
+export async function removeConfirmedVolumes(options: VolumeRemovalOptions): Promise<void> {
+  const { view, logger, clock, signal, abort } = options;
+  const queue = new WorkQueue({ clock });
+  const wake = (resource: Resource) => {
+    if (isVolumeToRemove(resource)) queue.add(keyOf(resource));
+  };
+  const unfollow = view.addHandlers({ added: wake, updated: wake, deleted: () => undefined });
+  try {
+    await runWorkers({
+      queue,
+      reconcile: async (key, ending): Promise<ReconcileOutcome> => {
+        const [namespace = '', name = ''] = key.split('/');
+        const resource = view.get(namespace, name);
+        if (resource !== undefined && isVolumeToRemove(resource))
+          await removeVolume(resource, options, ending);
+        return { kind: 'settled' };
+      },
+      workers: 1,
+      logger,
+      signal,
+      abort,
+    });
+  } finally {
+    unfollow();
+  }
+}

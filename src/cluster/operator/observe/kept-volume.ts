@@ -1,0 +1,47 @@
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../contract/resource/names.ts';
+import { databaseName } from '../../../workloads/names.ts';
+import { hasEnded } from '../../kube/client/object.ts';
+import { type ChildObject, childId, type Observed } from '../observed.ts';
+import { requestedOf } from './data-services.ts';
+
+/** The volume of a database that Berth does not run. It is kept until the deployment is deleted, or its owner removes it. */
+
+type KeptVolume = NonNullable<ManagedDeploymentStatus['keptVolume']>;
+
+const claimOf = ({ resource, children }: Observed): ChildObject | undefined =>
+  children.get(childId('PersistentVolumeClaim', databaseName(resource)));
+
+const sizeOf = (claim: ChildObject): string =>
+  (claim as { status?: { capacity?: { storage?: string } } }).status?.capacity?.storage ?? requestedOf(claim);
+
+/** Whether neither a workload nor a pod of the database is left that could use the volume. Pods that terminate still use it. */
+function isUnused({ resource, children, pods }: Observed): boolean {
+  const ofDatabase = pods.filter(({ metadata }) => metadata.labels?.[LABELS.component] === 'database');
+  const workload = children.get(childId('StatefulSet', databaseName(resource)));
+  return workload === undefined && ofDatabase.every((pod) => hasEnded(pod));
+}
+
+/**
+ * The kept volume. undefined: no volume is kept.
+ * @param isWanted whether the database is to run, because the spec or running pods need it
+ */
+export function keptVolume(observed: Observed, isWanted: boolean): KeptVolume | undefined {
+  const claim = claimOf(observed);
+  if (isWanted || claim === undefined) return undefined;
+  const { name, uid = '' } = claim.metadata;
+  return { name, uid, size: sizeOf(claim), unused: isUnused(observed) };
+}
+
+/** The volume in the message of a condition. Empty: no volume is kept. */
+export function keptVolumeText(observed: Observed): string {
+  const claim = claimOf(observed);
+  if (claim === undefined) return '';
+  const { name, deletionTimestamp } = claim.metadata;
+  const volume = `the volume claim ${name} (${sizeOf(claim)})`;
+  return deletionTimestamp === undefined
+    ? `. ${capital(volume)} is kept until the deployment is deleted or its owner removes it with database.remove_volume`
+    : `. ${capital(volume)} is being deleted`;
+}
+
+const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

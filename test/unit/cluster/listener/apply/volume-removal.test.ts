@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import {
+  isVolumeToRemove,
+  removeConfirmedVolumes,
+} from '../../../../../src/cluster/listener/apply/volume-removal.ts';
+import { type Resource, specHashOf } from '../../../../../src/cluster/listener/resource-view.ts';
+import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
+import { FakeClock, recordingLogger } from '../../kube/support.ts';
+import { FakeCluster, fakeTerm, NAME, NAMESPACE, OURS, settle, specOf } from '../fixtures.ts';
+
+const CLAIM = `${NAME}-db`;
+const CONFIRMED = { database: { enabled: false, removeVolume: true } };
+
+let cluster: FakeCluster;
+let clock: FakeClock;
+let term: ReturnType<typeof fakeTerm>;
+let handlers: ReflectorHandlers<Resource>;
+let current: Resource | undefined;
+let ending: AbortController;
+let running: Promise<void>;
+
+function claim(labels: Record<string, string> = OURS): string {
+  const object = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
+  const { uid } = cluster.put({
+    ...object,
+    metadata: { name: CLAIM, namespace: NAMESPACE, labels },
+  }).metadata;
+  return uid ?? '';
+}
+
+interface State {
+  readonly spec?: object;
+  readonly unused?: boolean;
+  readonly observedGeneration?: number;
+  readonly edited?: boolean;
+  readonly uid?: string;
+}
+
+/** A resource whose spec the hub wrote and for which the operator has reported the kept volume. */
+function resource({
+  spec = CONFIRMED,
+  unused = true,
+  observedGeneration = 1,
+  edited,
+  uid = 'u',
+}: State = {}) {
+  const made = {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE, generation: 1, annotations: {} as Record<string, string> },
+    spec: specOf(1, spec),
+    status: { observedGeneration, keptVolume: { name: CLAIM, uid, size: '10Gi', unused } },
+  } as unknown as Resource;
+  const hash = edited === true ? 'another' : specHashOf(made);
+  Object.assign(made.metadata, { annotations: { [ANNOTATIONS.specHash]: hash } });
+  return made;
+}
+
+async function show(state: State): Promise<void> {
+  current = resource(state);
+  handlers.updated?.(current, current);
+  await settle();
+}
+const isThere = () => cluster.get('PersistentVolumeClaim', CLAIM) !== undefined;
+
+beforeEach(async () => {
+  cluster = new FakeCluster();
+  clock = new FakeClock();
+  term = fakeTerm();
+  ending = new AbortController();
+  current = undefined;
+  running = removeConfirmedVolumes({
+    client: cluster.client,
+    view: {
+      get: () => current,
+      addHandlers: (given) => {
+        handlers = given;
+        return () => {};
+      },
+    },
+    term,
+    logger: recordingLogger(),
+    clock,
+    signal: ending.signal,
+    abort: new AbortController().signal,
+  });
+  await settle();
+});
+afterEach(async () => {
+  ending.abort();
+  await running;
+});
+
+describe('the volume of a database', () => {
+  test('is deleted once when its owner has confirmed it and nothing uses it', async () => {
+    const uid = claim();
+    await show({ uid });
+    expect(isThere()).toBe(false);
+    await show({ uid });
+    expect(cluster.writes()).toEqual([`delete PersistentVolumeClaim ${CLAIM}`]);
+  });
+
+  test('stays when it is another volume than the operator has seen, or does not belong to the deployment', async () => {
+    claim();
+    await show({ uid: 'former' });
+    expect(isThere()).toBe(true);
+    cluster.remove('PersistentVolumeClaim', CLAIM);
+    const uid = claim({ 'berth.dev/deployment-id': OURS['berth.dev/deployment-id'] ?? '' });
+    await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
+  test('stays when the term of the listener has ended', async () => {
+    const uid = claim();
+    term.lose();
+    await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
+  test('is deleted by a later attempt when the cluster rejects the first', async () => {
+    const uid = claim();
+    cluster.failures.set('delete PersistentVolumeClaim', ['forbidden']);
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    for (let attempt = 0; attempt < 5 && isThere(); attempt += 1) {
+      clock.advance(60_000);
+      await settle();
+    }
+    expect(isThere()).toBe(false);
+  });
+});
+
+describe('isVolumeToRemove', () => {
+  test.each<[string, boolean, State]>([
+    ['everything applies', true, {}],
+    ['the removal is not confirmed', false, { spec: { database: { enabled: false } } }],
+    ['the database is switched on', false, { spec: { database: { removeVolume: true } } }],
+    ['a pod still uses it', false, { unused: false }],
+    ['the operator has not observed this spec', false, { observedGeneration: 0 }],
+    ['another account has edited the spec', false, { edited: true }],
+    [
+      'the deployment is being deleted and can be restored',
+      false,
+      {
+        spec: {
+          ...CONFIRMED,
+          deletion: { requestTime: '2026-01-01T00:00:00Z', restorableUntilTime: '2026-01-02T00:00:00Z' },
+        },
+      },
+    ],
+    [
+      'the resource belongs to no deployment of the hub',
+      false,
+      { spec: { ...CONFIRMED, deploymentId: 'x' } },
+    ],
+  ])('gives its answer when %s: %s', (_what, expected, state) => {
+    expect(isVolumeToRemove(resource(state))).toBe(expected);
+  });
+
+  test('is false without a kept volume', () => {
+    const { status: _, ...without } = resource();
+    expect(isVolumeToRemove(without as Resource)).toBe(false);
+  });
+});
