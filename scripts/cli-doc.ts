@@ -32,6 +32,8 @@ what is used. The order of precedence is:
 
 A stored key is sent only to the API that it was stored for, with the tenant of its context. \`BERTH_API_KEY\` is sent only to
 \`BERTH_URL\` or the URL of \`--url\`, never to the URL of a context. A warning is printed if other users can read the file.
+\`berth login\` also warns if the URL begins with \`http\` and leads to another machine, because the key is then not encrypted on
+its way.
 
 ## Output, waiting and errors
 - \`-o table\` is for people. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other commands accept, one
@@ -41,10 +43,10 @@ A stored key is sent only to the API that it was stored for, with the tenant of 
   not repeat values of unknown options or arguments, which may be secrets.
 - Results go to standard output. Progress, questions and errors go to standard error.
 - A command that deletes asks for confirmation. \`--yes\` answers the question, and is required if standard input is not a terminal.
-- Only commands that can wait accept \`--wait\`. \`berth deploy\` always waits, except with \`--no-wait\`. A command that creates a
-  revision waits for this revision. If a newer revision replaces it first, or the deployment is deleted, the wait fails.
+- Only commands that can wait accept \`--wait\`. \`berth deploy\` waits by default, and \`--no-wait\` disables the wait. A command that
+  creates a revision waits for this revision. If a newer revision replaces it first, or the deployment is deleted, the wait fails.
 - Wrong usage is one line on standard error that names the nearest option or command, and the exit code 2. Other errors name the next
-  command.
+  command. An option that would have no effect is wrong usage too, such as \`--yes\` with \`--dry-run\`.
 
 Exit codes of commands that call the API:
 
@@ -57,18 +59,20 @@ Exit codes of commands that call the API:
 | 130 | interrupted, or the question was not confirmed |
 | 141 | the reader of standard output closed it before the command ended |
 
-Other commands exit with 0, 1 for a failure and 2 for wrong usage, if their section says nothing else.
+\`berth diff\` exits with 1 only for a difference, and with 2 or 3 for errors. Other commands exit with 0, 1 for a failure and 2 for
+wrong usage, if their section says nothing else.
 
 Options of every command that calls the API:
 
 | option | |
 | --- | --- |
 | \`-o, --output <format>\` | one of table, json, yaml, name; default: table. Commands with other formats list them. Commands that only print progress, such as \`berth deployments watch\` and most commands that delete, have no formats |
-| \`--context <name>\` | context to use |
+| \`--context <context>\` | name of the context to use |
 | \`--url <url>\` | base URL of the API |
 
 ## Completion
-\`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. \`berth completion --help\` says how to enable them.
+\`berth completion bash\`, \`zsh\` and \`fish\` print completion scripts. They complete commands, options and their values, files and
+folders, and the names of stored contexts. \`berth completion --help\` says how to enable them.
 `;
 
 const oneLine = (text: string) => text.replaceAll('\n', ' ').replace(/</g, '\\<');

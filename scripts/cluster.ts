@@ -75,6 +75,8 @@ async function main(argv: string[]): Promise<number> {
       command === undefined ? 'no command given' : `unknown command: ${positionals.join(' ')}`,
     );
   }
+  if (command !== 'up' && (values['no-fsync'] || values.audit))
+    return usageError('--no-fsync and --audit are options of up only');
   const wanted = resolve(values.state ?? DEFAULT_STATE);
   return run({
     stateDir: existsSync(wanted) ? realpathSync(wanted) : wanted,

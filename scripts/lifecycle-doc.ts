@@ -180,7 +180,7 @@ route object of the former deployment has it any more. Route objects that a fina
 keep_workloads keeps its host: other tenants cannot use it. To free the host, see the parameter \`force\` of the deletion.
 
 If you change the kind of route, the former route stays until the new one is ready. If the cluster does not have the Gateway API, the reason is
-\`RouteUnsupported\`, and everything else works. If the Gateway API is installed later, Berth detects it within half a minute.
+\`RouteUnsupported\`, and everything else works. Berth detects within half a minute that the Gateway API was installed or removed.
 \`RouteReady\` is part of \`Ready\`, but not of \`Serving\`: a revision can become active without a route.
 `;
 

@@ -1,4 +1,5 @@
 /** Which cluster the demo uses (docs/decisions/0098). */
+import { quoted } from '../../src/cli/client/table.ts';
 import type { ReachableContext } from './kube-context.ts';
 
 /** What the user has named on the command line. */
@@ -54,8 +55,6 @@ export function chooseCluster({ context, missing, buildTime }: Situation): Choic
 
 const commandFor = ({ name }: ReachableContext) => `npm run demo -- --context ${quoted(name)}`;
 
-const quoted = (text: string) => (/^[\w.:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
 function waysOn(context: ReachableContext, missing: readonly string[], buildTime: string): string {
   return `The current context ${context.name} of your kubeconfig responds (${context.server}).
 The demo has not changed it, and has built nothing. Choose a cluster:
@@ -63,7 +62,7 @@ The demo has not changed it, and has built nothing. Choose a cluster:
   ${commandFor(context)}
       uses this cluster. It needs administrator rights. The demo installs the custom resource, the accounts and the roles of
       Berth, and creates sample deployments in the namespace berth-demo. Berth itself runs on this machine. Ctrl-C removes
-      the deployments.
+      the deployments, and prints the commands that remove the rest. A cluster that already runs Berth is refused.
 
   npm run demo -- --local
       starts a local Kubernetes instead, and does not use your kubeconfig. It first builds

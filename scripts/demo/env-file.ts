@@ -30,7 +30,9 @@ export async function rememberDemo(stack: DemoStack): Promise<string> {
     DATABASE_URL: stack.databaseUrl,
     KUBECONFIG: stack.kubeconfigPath,
   };
-  const lines = Object.entries(values).map(([name, value]) => `${name}='${value}'\n`);
+  const lines = Object.entries(values).map(
+    ([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'\n`,
+  );
   writeFileSync(file, lines.join(''), { mode: 0o600 });
   return file;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { kubectl } from '../../test/cluster/kubectl.ts';
 import { waitFor } from '../../test/cluster/wait.ts';
 import type { DemoStack } from './stack.ts';
 
@@ -51,7 +52,10 @@ export async function callApi<T>(stack: DemoStack, method: string, path: string,
 
 const REMOVAL_TIMEOUT_MS = 60_000;
 
-/** Deletes every deployment of the demo's tenant. Waits until their objects are gone from the cluster. */
+/**
+ * Deletes every deployment of the demo's tenant, and those applied by hand in the namespace of the samples, which could not be
+ * deleted without an operator. Waits until their objects are gone from the cluster.
+ */
 export async function removeDeployments(stack: DemoStack): Promise<void> {
   console.log("deleting the demo's deployments …");
   const list = async () =>
@@ -61,6 +65,9 @@ export async function removeDeployments(stack: DemoStack): Promise<void> {
     timeoutMs: REMOVAL_TIMEOUT_MS,
     intervalMs: 200,
   });
+  if (stack.namespace === null) return;
+  const byHand = ['delete', 'mdep', '--all', '--namespace', stack.namespace, '--timeout=60s'];
+  await kubectl(stack, byHand);
 }
 
 /**

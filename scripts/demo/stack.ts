@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { tenantNamespace } from '../../src/contract/resource/names.ts';
 import { SCOPES } from '../../src/hub/store/tenancy/api-keys.ts';
-import { resolveKubectl } from '../../test/cluster/binaries.ts';
 import { startCluster } from '../../test/cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../test/cluster/ordinary-database.ts';
 import { startPostgres } from '../../test/cluster/postgres.ts';
 import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
-import { installBerth, roleKubeconfigs } from '../../test/installation/install.ts';
-import type { DemoOptions } from '../demo.ts';
+import {
+  applyObjects,
+  installedObjects,
+  type ManifestObject,
+  roleKubeconfigs,
+} from '../../test/installation/install.ts';
 import { type DemoBuilds, openBuilds } from './builds.ts';
 import { isGivenCluster } from './choose-cluster.ts';
-import { writeContext } from './kube-context.ts';
+import { assertFree, DEMO_MANAGER, openGivenCluster } from './given-cluster.ts';
+import type { DemoOptions } from './options.ts';
 import { openRealNode, REAL_NODE_SETTINGS } from './real-node.ts';
 
 /** The running demo. */
@@ -34,6 +39,12 @@ export interface DemoStack {
 
 /** Namespace of the demo's deployments in self_hosted mode. */
 const NAMESPACE = 'berth-demo';
+const namespaceObject = (name: string, labels = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels },
+});
+const SAMPLES_NAMESPACE = namespaceObject(NAMESPACE, { 'pod-security.kubernetes.io/enforce': 'baseline' });
 const prerequisites = fileURLToPath(new URL('../../test/samples/prerequisites.yaml', import.meta.url));
 
 /** Functions that stop the started parts, in the order of the starts. */
@@ -64,34 +75,9 @@ async function assertPortFree(port: number): Promise<void> {
   });
 }
 
-/** Access to the cluster of `--kubeconfig` or `--context`. @throws Error if it cannot be used */
-async function openGivenCluster(
-  { kubeconfig, context }: DemoOptions,
-  stateDir: string,
-): Promise<KubectlAccess> {
-  if (kubeconfig !== undefined && !existsSync(kubeconfig)) {
-    throw new Error(`failed to read ${kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`);
-  }
-  const kubectlPath = await resolveKubectl({ log: print });
-  let path = kubeconfig ?? '';
-  if (context !== undefined) {
-    path = join(stateDir, 'context.kubeconfig');
-    await writeContext(kubectlPath, context, kubeconfig, path);
-  }
-  const access = { kubectlPath, kubeconfigPath: path };
-  const name = context === undefined ? `of ${kubeconfig}` : `of the context ${context}`;
-  await step(`using the cluster ${name}`, () => kubectl(access, ['version', '--output=json']));
-  return access;
-}
-
-/** Returns the cluster that the options name, or starts a local cluster. */
-async function openCluster(
-  options: DemoOptions,
-  stateDir: string,
-  releasers: Releasers,
-): Promise<KubectlAccess> {
-  if (isGivenCluster(options)) return await openGivenCluster(options, stateDir);
-  if (options.realNode) {
+/** Starts a local cluster. */
+async function startLocalCluster({ realNode }: DemoOptions, releasers: Releasers): Promise<KubectlAccess> {
+  if (realNode) {
     const node = await step('starting Kubernetes with a real node (kubelet, containerd, runc)', () =>
       openRealNode(print),
     );
@@ -119,14 +105,17 @@ async function openDatabase(releasers: Releasers): Promise<string> {
   return database.url;
 }
 
-async function prepareNamespace(access: KubectlAccess): Promise<void> {
-  const namespace = {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
-  };
-  await kubectl(access, ['apply', '-f', '-'], JSON.stringify(namespace));
-  await kubectl(access, ['apply', '-n', NAMESPACE, '-f', prerequisites]);
+/** The objects of the demo in the cluster, except for the deployments. */
+function demoObjects({ hosting }: DemoOptions): ManifestObject[] {
+  const objects = installedObjects();
+  return hosting === 'cloud' ? objects : [...objects, SAMPLES_NAMESPACE];
+}
+
+/** Installs the custom resource, the rights, and in self_hosted mode the namespace of the samples. */
+async function install(access: KubectlAccess, options: DemoOptions): Promise<void> {
+  await applyObjects(access, demoObjects(options), DEMO_MANAGER);
+  if (options.hosting === 'self_hosted')
+    await kubectl(access, ['apply', '-n', NAMESPACE, '-f', prerequisites]);
 }
 
 /** Starts the parts for builds. They need a local cluster, because the steps of builds are processes of this machine. */
@@ -146,21 +135,34 @@ async function startBuilds(
   return builds;
 }
 
-/** Starts all parts in order. Adds a function that stops each part to `releasers`. */
+/** Opens the cluster that the user has named, if the demo may use it. null: the user has named none */
+async function givenCluster(options: DemoOptions, stateDir: string): Promise<KubectlAccess | null> {
+  if (!isGivenCluster(options)) return null;
+  const access = await openGivenCluster(options, stateDir, print);
+  await assertFree(access, options, demoObjects(options));
+  return access;
+}
+
+/**
+ * Starts all parts in order. Adds a function that stops each part to `releasers`.
+ * @param leftovers gets the objects that stay in a given cluster, before they are created
+ */
 export async function startStack(
   options: DemoOptions,
   stateDir: string,
   releasers: Releasers,
+  leftovers: ManifestObject[],
 ): Promise<DemoStack> {
   await assertPortFree(options.port);
+  const given = await givenCluster(options, stateDir);
   const databaseUrl = await openDatabase(releasers);
-  const access = await openCluster(options, stateDir, releasers);
+  const access = given ?? (await startLocalCluster(options, releasers));
   const namespace = options.hosting === 'self_hosted' ? NAMESPACE : null;
+  if (given !== null) leftovers.push(...demoObjects(options));
   const kubeconfigs = await step(
     'installing the custom resource and the permissions of listener and operator',
     async () => {
-      await installBerth(access);
-      if (namespace !== null) await prepareNamespace(access);
+      await install(access, options);
       return await roleKubeconfigs(access, stateDir);
     },
   );
@@ -189,6 +191,7 @@ export async function startStack(
       settings,
     ),
   ) as { api_key: string; tenant_id: string };
+  if (given !== null && namespace === null) leftovers.push(namespaceObject(tenantNamespace(key.tenant_id)));
   const berth = await step('starting Berth (API, listener, operator)', () =>
     startBerth({ stateDir, role: 'all', settings }),
   );

@@ -54,6 +54,7 @@ export function processHost(tree: CommandTree, words: readonly string[]): Host {
     variable: async (name) => (await import('../config/client-settings.ts')).namedVariable(name),
     clientSettings: async () => (await import('../config/client-settings.ts')).clientSettings(),
     exitCode: 0,
+    isOneResult: false,
   };
   return host;
 }
@@ -96,6 +97,11 @@ function askedFor(program: Command, words: readonly string[]): Command | null {
   }, group);
 }
 
+function failureCode(error: unknown, { isOneResult }: Host): number {
+  if (error instanceof UsageError) return isOneResult ? 2 : error.exitCode;
+  return isOneResult ? 3 : 1;
+}
+
 /** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
 export async function runCommandLine(words: readonly string[], host: Host): Promise<number> {
   const program = await buildProgram(words, host);
@@ -115,7 +121,7 @@ export async function runCommandLine(words: readonly string[], host: Host): Prom
       return 0;
     }
     console.error(describe(error, pageOf(program, words)));
-    return error instanceof UsageError ? error.exitCode : 1;
+    return failureCode(error, host);
   }
 }
 

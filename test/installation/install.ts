@@ -71,11 +71,22 @@ export function installedObjects(checkout?: string): ManifestObject[] {
  * Applies custom resource, namespaces and rights, and waits until the API server serves the custom resource.
  * @param checkout folder of another version of Berth, whose they are; default: this one
  */
-export async function installBerth(access: KubectlAccess, checkout?: string): Promise<void> {
-  const list = { apiVersion: 'v1', kind: 'List', items: installedObjects(checkout) };
+export const installBerth = (access: KubectlAccess, checkout?: string): Promise<void> =>
+  applyObjects(access, installedObjects(checkout), 'berth-install');
+
+/**
+ * Applies objects with the custom resource among them, and waits until the API server serves the custom resource.
+ * @param manager the field manager, by which the cluster remembers who has applied them
+ */
+export async function applyObjects(
+  access: KubectlAccess,
+  objects: readonly ManifestObject[],
+  manager: string,
+): Promise<void> {
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
   await kubectl(
     access,
-    ['apply', '--server-side', '--force-conflicts', '--field-manager=berth-install', '-f', '-'],
+    ['apply', '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'],
     JSON.stringify(list),
   );
   await kubectl(access, [

@@ -2,13 +2,11 @@ import type { z } from 'zod';
 import { apiKeyNameSchema } from '../../domain/core/api-key.ts';
 import { type Scope, TENANT_SCOPES } from '../../domain/core/scopes.ts';
 import { tenantNameSchema } from '../../domain/core/tenant-name.ts';
-import { openDatabase } from '../../hub/store/core/database.ts';
-import { checkMigrated } from '../../hub/store/core/migrate.ts';
 import { createApiKey } from '../../hub/store/tenancy/api-keys.ts';
 import { ensureTenant } from '../../hub/store/tenancy/tenants.ts';
-import { expiryOf } from '../command/expiry.ts';
 import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
+import { withDatabase } from './database.ts';
 import type { AdminSession } from './session.ts';
 
 /** `berth keys create`. */
@@ -22,7 +20,7 @@ export interface KeyOptions {
   readonly platform?: boolean;
   readonly name: string;
   readonly scopes?: Scope[];
-  readonly expires?: string;
+  readonly expires?: Date;
   readonly output: Format;
 }
 
@@ -49,7 +47,7 @@ function parseRequest({ tenant, platform = false, ...options }: KeyOptions): Key
   if ((tenant === undefined) !== platform) throw new UsageError('set either --tenant NAME or --platform');
   const name = parseName(options.name);
   const scopes = options.scopes ?? [...(platform ? (['listeners:run'] as const) : TENANT_SCOPES)];
-  const expiresAt = expiryOf(options.expires, new Date()) ?? null;
+  const expiresAt = options.expires ?? null;
   // The name is only validated here. The store looks up the tenant by the name as written, and normalizes the name of a
   // new tenant.
   if (tenant !== undefined) parseBy(tenantNameSchema, '--tenant', tenant);
@@ -60,13 +58,9 @@ function parseRequest({ tenant, platform = false, ...options }: KeyOptions): Key
  * Creates a key and prints it.
  * @throws UsageError, StoreError
  */
-export async function createKey({ config, logger }: AdminSession, options: KeyOptions): Promise<void> {
+export async function createKey(session: AdminSession, options: KeyOptions): Promise<void> {
   const request = parseRequest(options);
-  if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: the key is stored in that database');
-  const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
-  try {
-    await checkMigrated(database);
+  await withDatabase(session, 'the key is stored in that database', async (database) => {
     const { key, apiKey } = await database.platform.transaction(async (transaction) => {
       const tenantId = request.tenant === null ? null : (await ensureTenant(transaction, request.tenant)).id;
       const { name, scopes, expiresAt } = request;
@@ -79,7 +73,5 @@ export async function createKey({ config, logger }: AdminSession, options: KeyOp
     const text = `${key}
 Store it: it is not shown again. Tenant ${tenantId ?? '(platform)'}, scopes ${scopes.join(', ')}. ${end}`;
     await printed(options.output, answer, { table: () => text });
-  } finally {
-    await database.close();
-  }
+  });
 }

@@ -2,11 +2,10 @@ import { configuredSigningKeys } from '../../app/registry-authority.ts';
 import type { Config } from '../../config/index.ts';
 import { registryConfig } from '../../hub/registry/registry-config.ts';
 import { generateSigningKey, keySet, parseSigningKeys } from '../../hub/registry/signing-key.ts';
-import { openDatabase } from '../../hub/store/core/database.ts';
-import { checkMigrated } from '../../hub/store/core/migrate.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from '../../hub/store/secrets/pull-secrets.ts';
 import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
+import { withDatabase } from './database.ts';
 import type { AdminSession } from './session.ts';
 
 /** `berth keys registry`, `berth keys rotate-registry`: the keys with which the platform's registry verifies the hub. */
@@ -45,22 +44,16 @@ export async function registryKey(
  * @throws UsageError, ConfigError, StoreError
  */
 export async function rotateRegistry(
-  { config, logger }: AdminSession,
+  session: AdminSession,
   { dryRun, output }: { dryRun: boolean; output: Format },
 ): Promise<void> {
-  if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: it names the database of the deployments');
-  if (configuredSigningKeys(config) === null)
+  if (configuredSigningKeys(session.config) === null)
     throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: create a key with berth keys registry');
-  const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
-  try {
-    await checkMigrated(database);
+  await withDatabase(session, 'it names the database of the deployments', async (database) => {
     const redelivered = dryRun ? 0 : await database.platform.transaction(redeliverPullSecrets);
     const pending = await database.platform.read(pendingPullSecrets);
     const sent = dryRun ? '' : `Deployments that are sent to the listeners again: ${redelivered}. `;
     const text = `${sent}Deployments whose pull Secret still has the old key: ${pending}.`;
     await printed(output, { redelivered, pending }, { table: () => text });
-  } finally {
-    await database.close();
-  }
+  });
 }

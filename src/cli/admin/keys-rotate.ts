@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configuredBox, KEYS_MISSING } from '../../app/encryption.ts';
-import { type Database, openDatabase } from '../../hub/store/core/database.ts';
-import { checkMigrated } from '../../hub/store/core/migrate.ts';
+import type { Database } from '../../hub/store/core/database.ts';
 import {
   answersOfOtherKeys,
   type KeyedAnswers,
@@ -14,6 +13,7 @@ import {
 import type { SecretBox } from '../../hub/store/secrets/secret-box.ts';
 import { type Format, printed } from '../command/output.ts';
 import { UsageError } from '../command/usage-error.ts';
+import { withDatabase } from './database.ts';
 import type { AdminSession } from './session.ts';
 
 /** `berth keys rotate-encryption`: encrypts all secrets again with the first key of BERTH_ENCRYPTION_KEYS. */
@@ -24,6 +24,7 @@ import type { AdminSession } from './session.ts';
  */
 const MAX_PASSES = 5;
 const PAUSE_MS = 500;
+const STATEMENT_TIMEOUT_MS = 60_000;
 const PROGRESS_EVERY_MS = 2_000;
 
 /** The result. */
@@ -162,17 +163,10 @@ function problems({ primary, uses, unreadable }: Outcome): string[] {
  * `berth keys rotate-encryption …`
  * @throws UsageError, StoreError; Error when some rows could not be encrypted again. All other rows were
  */
-export async function rotateEncryption(
-  { config, logger }: AdminSession,
-  options: RotateOptions,
-): Promise<void> {
-  const box = configuredBox(config);
-  if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: it names the database of the secrets');
+export async function rotateEncryption(session: AdminSession, options: RotateOptions): Promise<void> {
+  const box = configuredBox(session.config);
   if (box === null) throw new UsageError(KEYS_MISSING);
-  const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger, statementTimeoutMs: 60_000 });
-  try {
-    await checkMigrated(database);
+  const rotate = async (database: Database) => {
     const done = options.dryRun
       ? { resealed: 0, unreadable: {} }
       : await reseal(database, box, options.batch);
@@ -180,7 +174,7 @@ export async function rotateEncryption(
     await printed(options.output, outcome, { table: () => lines(outcome, box).join('\n') });
     const rest = options.dryRun ? [] : problems(outcome);
     if (rest.length > 0) throw new Error(`failed to encrypt all rows again: ${rest.join('; ')}`);
-  } finally {
-    await database.close();
-  }
+  };
+  const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  await withDatabase(session, 'it names the database of the secrets', rotate, limits);
 }

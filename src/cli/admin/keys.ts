@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { SCOPES, TENANT_SCOPES } from '../../domain/core/scopes.ts';
-import { command, listOption, valueOption, wholeNumber } from '../command/command.ts';
-import { expiresOption } from '../command/expiry.ts';
+import { command, listOption, switchOption, valueOption, wholeNumber } from '../command/command.ts';
 import { FORMATS_WITHOUT_NAME, outputOption } from '../command/output.ts';
+import { expiresOption } from '../command/time-options.ts';
 
 /** `berth keys`: keys in the database and in the settings of the hub. */
 
@@ -67,7 +67,7 @@ const create = () =>
 
 const rotateEncryption = () =>
   command('rotate-encryption', 'encrypt all secrets again with the first encryption key', ROTATE_ENCRYPTION)
-    .option('--dry-run', 'only print which keys are in use', false)
+    .addOption(switchOption('--dry-run', 'only print which keys are in use').conflicts('batch'))
     .addOption(
       valueOption('--batch <n>', 'rows in one transaction', wholeNumber('--batch', 1, 1000)).default(100),
     )

@@ -15,8 +15,7 @@ export function buildTracing(made: Command): void {
         import('./tracing-resync.ts'),
         import('./session.ts'),
       ]);
-      const { config, logger } = adminSession();
-      await resync(config, logger);
+      await resync(adminSession());
     }),
   );
 }

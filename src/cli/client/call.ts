@@ -16,7 +16,10 @@ export function callsApi(made: Command, formats: readonly Format[] = FORMATS): C
   if (formats.length > 0) made.addOption(outputOption(formats));
   return made
     .addOption(
-      valueOption('--context <name>', 'context to use; default: the environment, then the current context'),
+      valueOption(
+        '--context <context>',
+        'context to use; default: the environment, then the current context',
+      ),
     )
     .addOption(valueOption('--url <url>', 'base URL of the API'));
 }

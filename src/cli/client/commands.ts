@@ -81,6 +81,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./env/commands.ts')).buildEnv,
   },
   {
+    group: 'Deployments',
+    name: 'services',
+    summary: 'switch the database and the cache of a deployment off and on',
+    load: async () => (await import('./services/commands.ts')).buildServices,
+  },
+  {
     group: 'Resources of the API',
     name: 'listeners',
     summary: 'list, create, change and delete listeners',

@@ -6,7 +6,7 @@ import type { End } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
 import { quoted } from './table.ts';
 
-/** `--wait` and `--timeout`. */
+/** `--wait`, `--no-wait` and `--timeout`. */
 
 export interface WaitOptions {
   readonly wait: boolean;
@@ -35,6 +35,14 @@ export const timeoutOption = (work = 'rollout') =>
 export function takesWait(made: Command): Command {
   return made
     .option('--wait', 'wait until the deployment is READY or has failed', false)
+    .addOption(timeoutOption());
+}
+
+/** Adds `--wait`, `--no-wait` and `--timeout` to a command that waits by default. @param without what `--no-wait` does */
+export function waitsByDefault(made: Command, without: string): Command {
+  return made
+    .option('--wait', 'wait until the deployment is READY or has failed; this is the default', true)
+    .option('--no-wait', without)
     .addOption(timeoutOption());
 }
 

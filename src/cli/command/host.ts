@@ -27,4 +27,6 @@ export interface Host {
   readonly variable: (name: string) => Promise<string | undefined>;
   /** Exit code of a command that ends without an error. */
   exitCode: number;
+  /** The exit code 1 is a result of the command. Wrong usage is then 2, and every other error 3. */
+  isOneResult: boolean;
 }

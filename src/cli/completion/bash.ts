@@ -1,4 +1,4 @@
-import type { CompletionNode } from './tree.ts';
+import { CONTEXTS, type CompletionNode } from './tree.ts';
 
 /** Completion for bash, also for the bash 3.2 of macOS. */
 
@@ -24,9 +24,16 @@ function candidates({ subcommands, options, values }: CompletionNode): string {
   );
 }
 
+/** What a node offers: words, and the stored contexts. */
+function offers(node: CompletionNode): string {
+  const words = `words=${quote(candidates(node))}`;
+  return node.takesContext ? `${words}; _berth_contexts` : words;
+}
+
 const VALUES = {
   words: (values: readonly string[]) => `words=${quote(values.join(' '))}`,
-  file: () => 'COMPREPLY=($(compgen -f -- "$cur")); return',
+  file: () => '_berth_files; return',
+  context: () => '_berth_contexts; return',
   anything: () => 'return',
 } as const;
 
@@ -41,6 +48,18 @@ function optionValues(nodes: readonly CompletionNode[]): string {
 
 export function bashScript(nodes: readonly CompletionNode[]): string {
   return `# bash completion of berth
+# Files and folders. With the option filenames, bash adds the slash of a folder, and quotes spaces. Bash 3.2 has no compopt.
+_berth_files() {
+  local name
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -f -- "$cur")
+}
+_berth_contexts() {
+  local name
+  while IFS= read -r name; do
+    case "$name" in "$cur"*) COMPREPLY+=("$name") ;; esac
+  done < <(${CONTEXTS})
+}
 _berth() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" at="" words="" i
   # Bash splits --output=json at the equals sign.
@@ -51,13 +70,14 @@ _berth() {
     ${steps(nodes)}) at="\${at:+$at }\${COMP_WORDS[i]}" ;;
     esac
   done
-  case "$at" in
-${cases(nodes.map((node) => [node.path, `words=${quote(candidates(node))}`]))}
-  esac
   case "$at $prev" in
 ${optionValues(nodes)}
+  *)
+    case "$at" in
+${cases(nodes.map((node) => [node.path, offers(node)]))}
+    esac ;;
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  COMPREPLY+=($(compgen -W "$words" -- "$cur"))
 }
 complete -F _berth berth`;
 }

@@ -1,8 +1,11 @@
-import type { CompletionNode, CompletionOption } from './tree.ts';
+import { CONTEXTS, type CompletionNode, type CompletionOption } from './tree.ts';
 
 /** Completion for fish. */
 
 const quote = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** Fish runs the command when it completes. */
+const OFFERED_CONTEXTS = `(${CONTEXTS})`;
 
 function optionLine(path: string, { names, description, takes, values }: CompletionOption): string {
   const flags = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
@@ -10,18 +13,21 @@ function optionLine(path: string, { names, description, takes, values }: Complet
     nothing: '',
     words: ` -x -a ${quote(values.join(' '))}`,
     file: ' -r -F',
+    context: ` -x -a ${quote(OFFERED_CONTEXTS)}`,
     anything: ' -x',
   }[takes];
   return `complete -c berth -n ${quote(`__berth_at ${quote(path)}`)} ${flags.join(' ')}${value} -d ${quote(description)}`;
 }
 
-function lines({ path, subcommands, options, values }: CompletionNode): string[] {
+function lines({ path, subcommands, options, values, takesContext }: CompletionNode): string[] {
   const condition = quote(`__berth_at ${quote(path)}`);
   return [
     ...subcommands.map(
       ({ name, summary }) => `complete -c berth -n ${condition} -a ${quote(name)} -d ${quote(summary)}`,
     ),
-    ...values.map((value) => `complete -c berth -n ${condition} -a ${quote(value)}`),
+    ...[...values, ...(takesContext ? [OFFERED_CONTEXTS] : [])].map(
+      (value) => `complete -c berth -n ${condition} -a ${quote(value)}`,
+    ),
     ...options.map((option) => optionLine(path, option)),
   ];
 }

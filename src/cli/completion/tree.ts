@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 
 /** The tree of commands as completion scripts need it. */
 
@@ -6,8 +6,8 @@ export interface CompletionOption {
   /** All spellings, such as `-o` and `--output`. */
   readonly names: readonly string[];
   readonly description: string;
-  /** What follows the option. `words`: one of `values`. */
-  readonly takes: 'nothing' | 'words' | 'file' | 'anything';
+  /** What follows the option. `words`: one of `values`. `context`: the name of a stored context. */
+  readonly takes: 'nothing' | 'words' | 'file' | 'context' | 'anything';
   readonly values: readonly string[];
 }
 
@@ -18,12 +18,22 @@ export interface CompletionNode {
   readonly options: readonly CompletionOption[];
   /** Possible values of the first argument. */
   readonly values: readonly string[];
+  /** The first argument is the name of a stored context. */
+  readonly takesContext: boolean;
 }
+
+/** The command that prints the names of the stored contexts, without errors. */
+export const CONTEXTS = 'berth context list -o name 2>/dev/null';
+
+/** Also the name of a new context, because `berth login` can replace a context. */
+const isContext = (placeholder: string) => placeholder === 'context';
 
 function takes({ required, optional, argChoices, flags }: Option): CompletionOption['takes'] {
   if (!required && !optional) return 'nothing';
   if (argChoices !== undefined) return 'words';
-  return /<(file|folder|dir|path)>/.test(flags) ? 'file' : 'anything';
+  const [, placeholder = ''] = /<([^>]+)>/.exec(flags) ?? [];
+  if (isContext(placeholder)) return 'context';
+  return ['file', 'folder', 'dir', 'path'].includes(placeholder) ? 'file' : 'anything';
 }
 
 function optionOf(option: Option): CompletionOption {
@@ -38,6 +48,7 @@ const firstSentence = (text: string) => text.split(/[.;] |\n/, 1)[0] ?? text;
 export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
   const help = command.createHelp();
   const children = help.visibleCommands(command);
+  const first: Argument | undefined = command.registeredArguments[0];
   const node: CompletionNode = {
     path: path.join(' '),
     subcommands: children.map((child) => ({
@@ -45,7 +56,8 @@ export function completionNodes(command: Command, path: readonly string[] = []):
       summary: firstSentence(child.summary() || child.description()),
     })),
     options: help.visibleOptions(command).map(optionOf),
-    values: command.registeredArguments[0]?.argChoices ?? [],
+    values: first?.argChoices ?? [],
+    takesContext: first !== undefined && isContext(first.name()),
   };
   // Without `help`, which commander adds.
   const real = command.commands.filter((child) => children.includes(child));

@@ -1,4 +1,4 @@
-import type { CompletionNode, CompletionOption } from './tree.ts';
+import { CONTEXTS, type CompletionNode, type CompletionOption } from './tree.ts';
 
 /** Completion for zsh. */
 
@@ -14,9 +14,19 @@ function candidates({ subcommands, options, values }: CompletionNode): string {
   ].join(' ');
 }
 
+/** Names, one per line. Without a line, nothing is added. */
+const OFFER_CONTEXTS = `compadd -- \${(f)"$(${CONTEXTS})"}`;
+
 function valueAction({ takes, values }: CompletionOption): string {
   if (takes === 'words') return `compadd -- ${values.map(quote).join(' ')}; return`;
+  if (takes === 'context') return `${OFFER_CONTEXTS}; return`;
   return takes === 'file' ? '_files; return' : 'return';
+}
+
+/** What a node offers: words with descriptions, and the stored contexts. */
+function offers(node: CompletionNode): string {
+  const words = `found=(${candidates(node)})`;
+  return node.takesContext ? `${words}; ${OFFER_CONTEXTS}` : words;
 }
 
 function optionCases({ path, options }: CompletionNode): string[] {
@@ -45,7 +55,7 @@ _berth() {
 ${nodes.flatMap(optionCases).join('\n')}
   esac
   case "$at" in
-${nodes.map((node) => `    ${quote(node.path)}) found=(${candidates(node)}) ;;`).join('\n')}
+${nodes.map((node) => `    ${quote(node.path)}) ${offers(node)} ;;`).join('\n')}
   esac
   _describe 'berth' found
 }

@@ -5,7 +5,8 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 12)) {
   console.error(`berth: this is Node ${process.versions.node}; next: install Node 22.12 or newer`);
-  process.exit(1);
+  // 1 would be a difference for berth diff.
+  process.exit(2);
 }
 
 // Imported after the check, because an older version cannot load these modules.

@@ -250,6 +250,9 @@ test('apply --wait waits for every deployment, also for unchanged ones', async (
   expect(ended.err).toContain('timed out: not settled after');
   expect(ended.out).toMatch(/^shop +unchanged/m);
   await run(2, ['apply', '-f', path, '--wait', '--dry-run']);
+  expect((await run(2, ['apply', '-f', path, '--prune', '-l', 'a=b', '--dry-run', '--yes'])).err).toContain(
+    '--dry-run asks nothing, so it cannot be combined with --yes',
+  );
 });
 
 describe.skipIf(!hasTmux)('apply --prune in a terminal', () => {

@@ -66,6 +66,36 @@ test('stores nothing when the API rejects the key or cannot be reached', async (
   expect(readdirSync(home)).toEqual([]);
 }, 60_000);
 
+test('warns before it sends a key without encryption to another machine', async () => {
+  // Linux connects to this machine, but the address does not say so.
+  const elsewhere = url.replace('127.0.0.1', '0.0.0.0');
+  const { code, err } = await cli(['login', '--url', elsewhere, '--name', 'test'], `${admin.key}\n`);
+  expect(code, err).toBe(0);
+  expect(err).toMatch(
+    /^berth: the URL begins with http, so others on the network can read the API key; next: /,
+  );
+  expect((await login('test', admin.key)).err).toMatch(/^stored the context/);
+});
+
+test('says after a login which variables replace the context', async () => {
+  const words = ['login', '--url', url, '--name', 'test'];
+  const after = async (env: Record<string, string>) => {
+    const { code, err } = await cli(words, `${admin.key}\n`, env);
+    expect(code, err).toBe(0);
+    return err.split('\n').slice(1).join('\n');
+  };
+  expect(await after({})).toBe('');
+  // The stored key belongs to this URL.
+  expect(await after({ BERTH_URL: url })).toBe('');
+  expect(await cli(['deployments', 'list'], '', { BERTH_URL: url })).toMatchObject({ code: 0 });
+  expect(await after({ BERTH_API_KEY: 'key' })).toBe(
+    'commands fail while BERTH_API_KEY is set without BERTH_URL; next: unset BERTH_API_KEY, or pass --context test\n',
+  );
+  expect(await after({ BERTH_URL: url, BERTH_API_KEY: 'key' })).toMatch(
+    /^BERTH_URL and BERTH_API_KEY take precedence over the context; next: unset BERTH_URL BERTH_API_KEY, /,
+  );
+}, 60_000);
+
 test('lists, selects and deletes contexts, and never prints a key', async () => {
   await login('one', admin.key);
   await login('two', reader.key);
@@ -171,6 +201,13 @@ describe('precedence', () => {
     expect(code).toBe(1);
     expect(err).toContain('remove it and run berth login');
     expect(err).not.toContain('canary');
+    // 1 would be a difference.
+    const document = join(home, 'shop.yaml');
+    writeFileSync(document, 'name: shop\n');
+    expect(await cli(['diff', '-f', document])).toMatchObject({
+      code: 2,
+      err: err.replace('deployments list', 'diff'),
+    });
   });
 });
 

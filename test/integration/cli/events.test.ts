@@ -8,6 +8,23 @@ import { client, env, one, proxy, run, usesApi, yaml } from './user.ts';
 
 usesApi();
 
+test('events says when there are older events, and follows from a time without a limit', async () => {
+  await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
+  await run(0, ['scale', 'shop', '--max', '2']);
+  const cut = await run(0, ['events', 'shop', '--since', '1h', '--limit', '1']);
+  expect(cut.err).toBe('only the newest event is shown; next: --limit N shows more\n');
+  expect((await run(0, ['events', 'shop', '--since', '1h'])).err).toBe('');
+  const until = new Date(Date.now() - 15_000).toISOString();
+  const range = ['--since', '1h', '--until', until];
+  // The range has ended, so the stream ends too.
+  expect((await run(0, ['events', '--follow', ...range])).err).toContain(
+    'All events before the time `until` were sent.',
+  );
+  expect((await run(2, ['events', '--follow', '--limit', '200'])).err).toContain(
+    '--limit must be at most 100',
+  );
+}, 60_000);
+
 test('events --follow prints new events once, across a lost connection, until Ctrl-C', async () => {
   await run(0, ['apply', '-f', '-'], {}, yaml('shop'));
   const { id } = await one('shop');

@@ -50,6 +50,7 @@ test.each([
   [[], 2, /no command given/],
   [['sideways'], 2, /unknown command: sideways/],
   [['up', '--fast'], 2, /Unknown option '--fast'/],
+  [['down', '--audit'], 2, /options of up only/],
 ])('the arguments %j cause the exit code %i', async (args, code, text) => {
   const result = await command(...args);
   expect(result.code).toBe(code);

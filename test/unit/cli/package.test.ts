@@ -47,8 +47,8 @@ test('does not list, suggest or complete commands that it does not have', async 
 });
 
 test.each([
-  ['20.19.0', 1],
-  ['22.11.0', 1],
+  ['20.19.0', 2],
+  ['22.11.0', 2],
   ['22.12.0', 0],
 ])('checks the version of Node in one line: %s', (version, code) => {
   const versions = `{ value: { ...process.versions, node: '${version}' } }`;

@@ -98,6 +98,8 @@ test('prints the help of a group that is called without a command', async () => 
 
 test.each([
   [['events', '--limit', '0'], '--limit must be a whole number of at least 1, not "0"', 'berth events'],
+  [['events', '--since', 'yesterday'], '--since must be a time or a duration', 'berth events'],
+  [['logs', 'a', '--limit', '20000'], '--limit must be a whole number from 1 to 10000', 'berth logs'],
   [['revisions', 'rollback', 'a', '1', '--timeout', '0'], '--timeout must be', 'berth revisions rollback'],
   [
     ['deployments', 'create', '-f', '--wait'],
@@ -162,6 +164,7 @@ test.each([
   ['tenants', 'create', 'a', '--deployments', '1.5'],
   ['events', '-o', 'name'],
   ['whoami', '-o', 'name'],
+  ['keys', 'rotate-encryption', '--dry-run', '--batch', '5'],
 ])('rejects a value that the API would reject: %s %s %s %s %s', async (...words) => {
   expect(await runCli(words)).toBe(2);
   expect(printed).toHaveLength(1);

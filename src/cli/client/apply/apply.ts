@@ -48,6 +48,7 @@ function checkOptions({ prune: prunes, yes, dryRun, wait }: ApplyOptions, select
     throw new UsageError('--prune needs -l KEY=VALUE, because it deletes only deployments with this tag');
   if (yes && !prunes) throw new UsageError('--yes needs --prune, because nothing else is deleted');
   if (dryRun && wait) throw new UsageError('--dry-run changes nothing, so it cannot be combined with --wait');
+  if (dryRun && yes) throw new UsageError('--dry-run asks nothing, so it cannot be combined with --yes');
 }
 
 /**

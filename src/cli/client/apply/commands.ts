@@ -72,12 +72,16 @@ export function buildDiff(made: Command, host: Host): void {
     made,
     `The files are those of berth apply. Values of secrets are masked. Nothing is changed.
 
-Exit codes: 0 no difference; 1 a difference; 2 wrong usage, or the API rejected a document or the request; 3 unknown,
-because the API was not reachable or too busy; 130 interrupted.`,
+Exit codes: 0 no difference; 1 a difference; 2 wrong usage, a file or the contexts cannot be read, or the API rejected a
+document or the request; 3 unknown, because the API was not reachable or too busy, or for another error; 130
+interrupted.`,
   );
   callsApi(made)
     .addOption(fileOption())
     .addOption(selectorOption())
+    .hook('preAction', () => {
+      host.isOneResult = true;
+    })
     .action(
       calling(host, async (context, options: DiffOptions) =>
         (await import('./diff.ts')).diff(context, options, host.variable),

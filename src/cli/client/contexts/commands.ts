@@ -30,7 +30,7 @@ export function buildLogin(made: Command, host: Host): void {
 }
 
 export function buildContext(made: Command, host: Host): void {
-  const NAME = ['<name>', 'name of the context'] as const;
+  const NAME = ['<context>', 'name of the context'] as const;
   made
     .addCommand(
       command('list', 'list the contexts, without keys')

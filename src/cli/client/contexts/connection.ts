@@ -89,6 +89,39 @@ export function connectionOf(
   };
 }
 
+/** Hosts that a request does not leave the machine for. `new URL` writes every IPv4 address with four numbers. */
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Whether others can read a key on its way to this URL. */
+export function isReadableOnTheWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !LOOPBACK.test(hostname);
+}
+
+/**
+ * What the environment changes for commands without `--context`, although the current context was just stored.
+ * @param name the current context
+ * @returns null: commands use the context as it is
+ */
+export function environmentNote(
+  name: string,
+  { url, apiKey, tenantId }: Omit<ClientSettings, 'configHome'>,
+  { url: stored, tenant_id: storedTenant }: StoredContext,
+): string | null {
+  const instead = `, or pass --context ${name}`;
+  if (apiKey && url)
+    return `BERTH_URL and BERTH_API_KEY take precedence over the context; next: unset BERTH_URL BERTH_API_KEY${instead}`;
+  if (apiKey)
+    return `commands fail while BERTH_API_KEY is set without BERTH_URL; next: unset BERTH_API_KEY${instead}`;
+  const set = [
+    ...(url && url !== stored ? ['BERTH_URL'] : []),
+    ...(tenantId && tenantId !== storedTenant ? ['BERTH_TENANT_ID'] : []),
+  ];
+  if (set.length === 0) return null;
+  const takes = set.length === 1 ? 'takes' : 'take';
+  return `${set.join(' and ')} ${takes} precedence over the context; next: unset ${set.join(' ')}${instead}`;
+}
+
 /** The connection of a command, from its options, the environment and the stored contexts. */
 export async function findConnection(
   host: Host,

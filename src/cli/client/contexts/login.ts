@@ -2,7 +2,7 @@ import type { Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { createClient } from '../client.ts';
 import { readSecret } from '../terminal/read-secret.ts';
-import { apiUrl, headerValue } from './connection.ts';
+import { apiUrl, environmentNote, headerValue, isReadableOnTheWay } from './connection.ts';
 import { checkKey } from './identity.ts';
 import { changeContexts, contextName, contextsPath, readContexts, withContext } from './store.ts';
 
@@ -28,6 +28,10 @@ export async function login(host: Host, options: LoginOptions, stopped: AbortSig
   const name = contextName(options.name ?? defaultName(url));
   const { tenant } = options;
   const tenantId = tenant === undefined ? null : headerValue('--tenant', tenant);
+  if (isReadableOnTheWay(url))
+    console.error(
+      'berth: the URL begins with http, so others on the network can read the API key; next: use https, if the API has it',
+    );
   // A file that cannot be read is reported before the question.
   readContexts(settings.configHome);
   const key = await readSecret('the API key', { file: options.keyFile, option: '--key-file' });
@@ -39,6 +43,6 @@ export async function login(host: Host, options: LoginOptions, stopped: AbortSig
     `stored the context ${name} in ${contextsPath(settings.configHome)}; it is the current context`,
   );
   if (!canRead) console.error('the key cannot read deployments of a tenant; next: berth whoami');
-  if (settings.apiKey || settings.url)
-    console.error('BERTH_URL and BERTH_API_KEY in the environment take precedence over the context');
+  const note = environmentNote(name, settings, added);
+  if (note !== null) console.error(note);
 }

@@ -1,3 +1,5 @@
+import type { Format } from '../../command/output.ts';
+import { UsageError } from '../../command/usage-error.ts';
 import type { Deployment } from '../api.gen.ts';
 import { ApiProblem } from '../call-problem.ts';
 import type { QueryOf } from '../client.ts';
@@ -26,7 +28,19 @@ export interface ListOptions extends SecretOptions {
   readonly type?: NonNullable<Query['deployment_type']>;
 }
 
+/**
+ * @param without formats that do not contain secrets
+ * @throws UsageError
+ */
+function checkFormat({ format }: Context, { showSecrets }: SecretOptions, without: readonly Format[]): void {
+  if (showSecrets && without.includes(format))
+    throw new UsageError(
+      `-o ${format} contains no secrets: remove --show-secrets, or use -o json or -o yaml`,
+    );
+}
+
 export async function list(context: Context, options: ListOptions): Promise<undefined> {
+  checkFormat(context, options, ['table', 'name']);
   const filter = given({
     mask_secrets: !options.showSecrets,
     status: options.status,
@@ -41,6 +55,7 @@ export async function list(context: Context, options: ListOptions): Promise<unde
 }
 
 export async function get(context: Context, name: string, options: SecretOptions): Promise<undefined> {
+  checkFormat(context, options, ['name']);
   await showDeployment(context, await lookUpDeployment(context.client, name, !options.showSecrets));
 }
 

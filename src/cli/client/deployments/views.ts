@@ -54,6 +54,15 @@ function runLines({ port, commands = {}, env = [] }: Deployment['source_revision
   ];
 }
 
+/** The data services that are switched off. */
+function serviceLines({ database, cache }: Deployment['source_config']): Line[] {
+  const removes = database?.remove_volume === true ? ', its volume is removed' : '';
+  return [
+    ...(database?.enabled === false ? [['Database', `off${removes}`] as const] : []),
+    ...(cache?.enabled === false ? [['Cache', 'off'] as const] : []),
+  ];
+}
+
 function details(deployment: Deployment): string {
   const { source_revision_config: config, conditions, secrets } = deployment;
   const lines = fields([
@@ -65,6 +74,7 @@ function details(deployment: Deployment): string {
     ['Repository', cell(deployment.source_config.repo_url)],
     ['Ref', cell(config.repo_ref)],
     ...runLines(config),
+    ...serviceLines(deployment.source_config),
     ['Url', cell(deployment.url)],
     ['Generation', `${deployment.generation} (observed ${deployment.observed_generation})`],
     ['Latest revision', cell(deployment.latest_revision_id)],

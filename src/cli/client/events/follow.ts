@@ -1,11 +1,16 @@
 import { type Context, show } from '../context.ts';
+import { given } from '../given.ts';
 import { followed } from '../logs/log-output.ts';
 import { cell } from '../table.ts';
-import { type Event, type EventOptions, filterOf, idOf, row } from './events.ts';
+import { DEFAULT_LIMIT, type Event, type EventOptions, filterOf, idOf, row } from './events.ts';
 
 /** `berth events --follow`. */
 
 type Line = Partial<Event> & { readonly cursor?: string };
+
+/** The number of stored events before new ones. Without it, the API sends all that match. */
+const limitOf = ({ limit, since }: EventOptions) =>
+  given({ limit: limit ?? (since === undefined ? DEFAULT_LIMIT : undefined) });
 
 /**
  * The events from the stream of the API. A stream that ends early is continued after its last cursor.
@@ -13,11 +18,10 @@ type Line = Partial<Event> & { readonly cursor?: string };
  */
 function streamed(context: Context, id: string | null, options: EventOptions): AsyncIterable<unknown> {
   const { client } = context;
-  // A duration such as --since 10m means the same time in each request.
-  const filter = filterOf(options, new Date());
+  const filter = filterOf(options);
   let cursor: string | undefined;
   return followed(context, async function* () {
-    const place = cursor === undefined ? { limit: options.limit } : { cursor };
+    const place = cursor === undefined ? limitOf(options) : { cursor };
     const query = { ...filter, ...place, follow: true };
     const lines =
       id === null
@@ -49,7 +53,6 @@ export async function follow(
           row(event, id !== null)
             .map(cell)
             .join('  '),
-        names: () => [event.id],
       });
   }
 }

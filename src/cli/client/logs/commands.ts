@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe, valueOption, wholeNumber } from '../../command/command.ts';
 import type { Host } from '../../command/host.ts';
+import { sinceOption } from '../../command/time-options.ts';
 import { UsageError } from '../../command/usage-error.ts';
 import { DEPLOYMENT } from '../arguments.ts';
 import { calling, callsApi } from '../call.ts';
@@ -11,6 +12,9 @@ import type { LogsOptions } from './logs.ts';
 
 const DETAILS = `Also prints the output of the database and the cache. Berth reads logs from the cluster and does not store them. With
 -o json, each line is an object.`;
+
+/** Maximum of the API. */
+const MAX_LINES = 10_000;
 
 const COMPONENTS = choicesOf<NonNullable<LogsOptions['component']>>({
   api: true,
@@ -29,12 +33,12 @@ export function buildLogs(made: Command, host: Host): void {
       valueOption('--component <name>', 'only pods of this component; default: all').choices(COMPONENTS),
     )
     .addOption(valueOption('--revision <revision>', 'only pods of this revision: an id or a number'))
-    .addOption(valueOption('--since <time>', 'ISO 8601, or a duration: 30s, 10m, 3h, 2d'))
+    .addOption(sinceOption())
     .addOption(
       valueOption(
         '--limit <lines>',
         'newest lines of each container, default: 500',
-        wholeNumber('--limit', 0),
+        wholeNumber('--limit', 1, MAX_LINES),
       ),
     )
     .option('--follow', 'continue with new lines', false)

@@ -2,7 +2,6 @@ import type { Answer, QueryOf } from '../client.ts';
 import type { Context } from '../context.ts';
 import { given } from '../given.ts';
 import { findRevisionId, lookUpDeployment } from '../lookup.ts';
-import { timeOf } from '../time-option.ts';
 import { followed, showLines } from './log-output.ts';
 
 /** `berth logs`. */
@@ -14,6 +13,7 @@ type Line = Answer<'get', typeof LOGS>['resources'][number];
 export interface LogsOptions {
   readonly component?: NonNullable<Query['component']>;
   readonly revision?: string;
+  /** ISO 8601. */
   readonly since?: string;
   readonly limit?: number;
   readonly follow: boolean;
@@ -31,14 +31,13 @@ const asText = (line: unknown) => {
  */
 export async function logsCommand(context: Context, name: string, options: LogsOptions): Promise<'reached'> {
   const { component, revision, since, limit, follow, previous } = options;
-  const from = since === undefined ? undefined : timeOf('--since', since, new Date());
   const deployment = await lookUpDeployment(context.client, name, true);
   const revisionId =
     revision === undefined ? undefined : await findRevisionId(context.client, deployment, revision);
   const query = given({
     component,
     revision_id: revisionId,
-    since: from,
+    since,
     limit,
     previous: previous || undefined,
   });

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { describe, listOption } from '../../command/command.ts';
-import { expiresOption, expiryOf } from '../../command/expiry.ts';
 import type { Host } from '../../command/host.ts';
 import { FORMATS_WITHOUT_NAME } from '../../command/output.ts';
+import { expiresOption } from '../../command/time-options.ts';
 import { apiCommand, calling } from '../call.ts';
 import { choicesOf } from '../choices.ts';
 import type { Answer, Client, InputOf } from '../client.ts';
@@ -48,7 +48,7 @@ const SCOPES = choicesOf<Scopes[number]>({
 
 interface CreateOptions {
   readonly scopes: Scopes;
-  readonly expires?: string;
+  readonly expires?: Date;
   readonly platform: boolean;
 }
 
@@ -67,7 +67,7 @@ const create = (host: Host) =>
           name,
           scopes,
           platform,
-          ...given({ expires_at: expiryOf(expires, new Date())?.toISOString() }),
+          ...given({ expires_at: expires?.toISOString() }),
         };
         const made = await context.client.POST('/v2/api-keys', { body });
         const view = () =>

@@ -25,6 +25,15 @@ function row(revision: Revision, active: string | null, now: Date): string[] {
   return [String(revision.number), status, runs, cell(revision.reason), since, revision.id];
 }
 
+/** The effective commands, with their source. */
+function commandLines({ effective_commands: effective = {} }: Revision): [string, string][] {
+  const words = Object.entries(effective).map(
+    ([component, { command = [], args = [], source }]) =>
+      `${component}: ${[...command, ...args].join(' ')} (${source})`,
+  );
+  return words.length === 0 ? [] : [['Commands', cell(words.join('; '))]];
+}
+
 function details(revision: Revision): string {
   const { source_revision_config: config } = revision;
   return fields([
@@ -37,6 +46,7 @@ function details(revision: Revision): string {
     ['Ref', cell(config.repo_ref)],
     ['Commit', cell(config.repo_commit_sha)],
     ['Resolved image', cell(revision.resolved_image)],
+    ...commandLines(revision),
     ['Created', revision.created_at],
     ['Deployed', cell(revision.deployed_at)],
   ]);

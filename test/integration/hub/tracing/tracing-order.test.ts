@@ -181,7 +181,7 @@ test('berth tracing resync sends every project again, also under row-level secur
   const creation = await only();
   await platform((tx) => recordSent(tx, creation, null));
   expect(await take()).toEqual([]);
-  await resync(loadConfig({ DATABASE_URL: store.url }), store.logger);
+  await resync({ config: loadConfig({ DATABASE_URL: store.url }), logger: store.logger });
   await platform((tx) => enqueueProjects(tx, 10));
   expect(await only()).toMatchObject({ kind: 'tracing_project.created', subjectId: projectId });
 });

@@ -54,6 +54,7 @@ describe('two deployments at the same time', () => {
 
   test.each([
     ['deploy', ['deploy', 'shop', '--image', 'a'], { latest_revision_id: MINE }],
+    ['deploy with --wait', ['deploy', 'shop', '--image', 'a', '--wait'], { latest_revision_id: MINE }],
     ['deploy of the same image', ['deploy', 'shop', '--image', 'a'], {}],
     ['patch', ['deployments', 'patch', 'shop', '-f', sample, '--wait'], { latest_revision_id: MINE }],
     ['create', ['deployments', 'create', '-f', sample, '--wait'], { latest_revision_id: MINE }],
@@ -64,6 +65,14 @@ describe('two deployments at the same time', () => {
     expect(code, err).toBe(1);
     expect(err).toContain('revision 2: SKIPPED. A newer revision replaced it.');
     expect(err).not.toContain('READY with its latest revision active');
+  });
+
+  test('a deploy does not wait when --no-wait is given', async () => {
+    const { url, calls } = await api({ latest_revision_id: MINE });
+    expect(await command(['deploy', 'shop', '--image', 'a', '--no-wait'], { url })).toMatchObject({
+      code: 0,
+    });
+    expect(calls.map(({ line }) => line)).not.toContain(`GET /v2/deployments/${ID}/revisions/${MINE}`);
   });
 
   test('a scale succeeds when the revision of someone else serves, because it creates none', async () => {
@@ -87,12 +96,24 @@ describe('secrets', () => {
     [['deployments', 'patch', 'shop', '-f', sample, '-o', 'json'], 'true'],
     [['scale', 'shop', '--max', '2', '-o', 'yaml'], 'true'],
     [['deployments', 'get', 'shop', '-o', 'json', '--show-secrets'], 'false'],
-    [['deployments', 'list', '--show-secrets'], 'false'],
+    [['deployments', 'list', '--show-secrets', '-o', 'yaml'], 'false'],
   ])('asks for masked values (mask_secrets) when %j runs: %s', async (words, masked) => {
     const { url, calls } = await api();
     expect(await command(words, { url })).toMatchObject({ code: 0 });
     expect(calls.at(-1)?.query.get('mask_secrets')).toBe(masked);
   });
+});
+
+test.each([
+  ['deployments', 'list', '--show-secrets'],
+  ['deployments', 'list', '--show-secrets', '-o', 'name'],
+  ['deployments', 'get', 'shop', '--show-secrets', '-o', 'name'],
+])('rejects --show-secrets when the output contains no secrets: %s %s %s %s', async (...words) => {
+  const { url, calls } = await fakeApi(() => list(deployment()));
+  const { code, err } = await command(words, { url });
+  expect(code).toBe(2);
+  expect(err).toContain('contains no secrets: remove --show-secrets, or use -o json or -o yaml');
+  expect(calls).toEqual([]);
 });
 
 test('prints the id instead of the name when a deployment is being deleted', async () => {

@@ -3,21 +3,6 @@ import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
 import type { Client } from '../../../../src/cli/client/client.ts';
 import type { Context } from '../../../../src/cli/client/context.ts';
 import { followed, harmless } from '../../../../src/cli/client/logs/log-output.ts';
-import { timeOf } from '../../../../src/cli/client/time-option.ts';
-import { UsageError } from '../../../../src/cli/command/usage-error.ts';
-
-const NOW = new Date('2026-11-21T10:00:00Z');
-
-test.each([
-  ['30s', '2026-11-21T09:59:30.000Z'],
-  ['10m', '2026-11-21T09:50:00.000Z'],
-  ['2d', '2026-11-19T10:00:00.000Z'],
-  ['2026-11-21T08:00:00+01:00', '2026-11-21T07:00:00.000Z'],
-])('converts --since %s to %s', (word, time) => expect(timeOf('--since', word, NOW)).toBe(time));
-
-test.each(['', 'yesterday', '10', '5 m', '-3h'])('rejects --since %j', (word) => {
-  expect(() => timeOf('--since', word, new Date(Number.NaN))).toThrow(UsageError);
-});
 
 test('keeps colors, and replaces all other control characters', () => {
   expect(harmless('\u001b[1;31mred\u001b[0m\ttab')).toBe('\u001b[1;31mred\u001b[0m\ttab');

@@ -1,8 +1,9 @@
 /** Completion scripts, in real shells where they are installed. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { completionScript } from '../../../../src/cli/completion/scripts.ts';
 import { completionNodes } from '../../../../src/cli/completion/tree.ts';
@@ -51,6 +52,74 @@ describe('bash', () => {
     expect(offered('deployments', 'create', '-f', 'ba')).toEqual(['bash']);
     expect(offered('deployments', 'list', '--status', 'U')).toEqual(['UNUSED', 'UNKNOWN']);
     expect(offered('deployments', 'list', '--name-contains', '')).toEqual([]);
+  });
+
+  /**
+   * The arguments of each command that a user types into an interactive bash. `\t` completes. The program prints its
+   * arguments, and lists the contexts `production` and `staging`.
+   */
+  function typed(...lines: string[]): string[] {
+    const home = mkdtempSync(join(folder, 'home-'));
+    const work = join(home, 'work');
+    for (const path of ['my folder', 'plain', '../.config/berth'])
+      mkdirSync(join(work, path), { recursive: true });
+    for (const path of ["it's.yaml", 'my file.yaml', 'plain/app.yaml']) writeFileSync(join(work, path), '');
+    const context = { url: 'https://berth.example', api_key: 'key' };
+    const contexts = { current: null, contexts: { production: context, staging: context } };
+    writeFileSync(join(home, '.config/berth/contexts.json'), JSON.stringify(contexts), { mode: 0o600 });
+    const main = fileURLToPath(new URL('../../../../src/main.ts', import.meta.url));
+    const program = `#!/bin/sh
+[ "$1 $2" != "context list" ] || exec '${process.execPath}' '${main}' "$@"
+printf '<%s>' "$@"; echo
+`;
+    writeFileSync(join(home, 'berth'), program);
+    chmodSync(join(home, 'berth'), 0o755);
+    const { stdout } = spawnSync('bash', ['--noprofile', '--rcfile', script, '-i'], {
+      cwd: work,
+      env: { HOME: home, PATH: `${home}:/usr/bin:/bin`, INPUTRC: '/dev/null', TERM: 'dumb' },
+      input: lines.map((line) => `${line}\n`).join(''),
+      encoding: 'utf8',
+    });
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
+  test('completes files and folders, also with spaces and quotes', () => {
+    expect(
+      typed(
+        'berth apply -f my\\ fi\t',
+        'berth apply -f "my fo\t',
+        'berth diff -f pl\tap\t',
+        'berth apply --file=pl\tap\t',
+        'berth apply -f it\t-l a=b',
+        // Two names begin like this, so only their common part is inserted.
+        'berth apply -f my\t',
+      ),
+    ).toEqual([
+      '<apply><-f><my file.yaml>',
+      '<apply><-f><my folder/>',
+      '<diff><-f><plain/app.yaml>',
+      '<apply><--file=plain/app.yaml>',
+      "<apply><-f><it's.yaml><-l><a=b>",
+      '<apply><-f><my f>',
+    ]);
+  });
+
+  test('completes the names of the stored contexts', () => {
+    expect(
+      typed(
+        'berth whoami --context pr\t',
+        'berth deployments list --context=st\t',
+        'berth login --name st\t',
+        'berth context use pr\t',
+        'berth context delete st\t--y\t',
+      ),
+    ).toEqual([
+      '<whoami><--context><production>',
+      '<deployments><list><--context=staging>',
+      '<login><--name><staging>',
+      '<context><use><production>',
+      '<context><delete><staging><--yes>',
+    ]);
   });
 
   test('does not take a value for a command', () => {

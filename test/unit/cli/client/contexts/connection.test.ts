@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { connectionOf } from '../../../../../src/cli/client/contexts/connection.ts';
+import {
+  connectionOf,
+  environmentNote,
+  isReadableOnTheWay,
+} from '../../../../../src/cli/client/contexts/connection.ts';
 import type { Contexts } from '../../../../../src/cli/client/contexts/store.ts';
 
 const contexts: Contexts = {
@@ -107,3 +111,54 @@ test.each<[string, Parameters<typeof connectionOf>, string]>([
   expect(text).toContain(message);
   expect(text).not.toContain('key-one');
 });
+
+test.each([
+  ['https://one.example', false],
+  ['http://one.example', true],
+  ['http://192.168.1.5:8080', true],
+  ['http://127.0.0.1.example', true],
+  ['http://localhost.example', true],
+  ['http://localhost:8080', false],
+  ['http://berth.localhost', false],
+  ['http://127.0.0.1:8080', false],
+  ['http://127.1', false],
+  ['http://[::1]:8080', false],
+])('knows whether others can read a key that is sent to %s', (url, expected) => {
+  expect(isReadableOnTheWay(url)).toBe(expected);
+});
+
+const URL_AND_KEY =
+  'BERTH_URL and BERTH_API_KEY take precedence over the context; next: unset BERTH_URL BERTH_API_KEY';
+
+test.each<[string, Partial<Settings>, string | null]>([
+  ['is empty', {}, null],
+  ['has the URL of the context', { url: 'https://one.example' }, null],
+  ['has the tenant of the context', { tenantId: 'tenant-one' }, null],
+  ['has URL and key', { url: 'https://one.example', apiKey: 'e' }, URL_AND_KEY],
+  [
+    'has only a key',
+    { apiKey: 'e' },
+    'commands fail while BERTH_API_KEY is set without BERTH_URL; next: unset BERTH_API_KEY',
+  ],
+  [
+    'has another URL',
+    { url: 'https://e.example' },
+    'BERTH_URL takes precedence over the context; next: unset BERTH_URL',
+  ],
+  [
+    'has another URL and tenant',
+    { url: 'https://e.example', tenantId: 'e' },
+    'BERTH_URL and BERTH_TENANT_ID take precedence over the context; next: unset BERTH_URL BERTH_TENANT_ID',
+  ],
+])('notes what the environment changes when it %s', (_what, environment, note) => {
+  const stored = contexts.contexts['one'] ?? { url: '', api_key: '' };
+  const end = ', or pass --context one';
+  expect(environmentNote('one', settings(environment), stored)).toBe(note && `${note}${end}`);
+});
+
+test.each<Partial<Settings>>([{ apiKey: 'e' }, { url: 'https://e.example' }])(
+  'the note is right that commands do not use the context: %j',
+  (environment) => {
+    expect(() => connectionOf({}, settings(environment), contexts)).toThrow(/BERTH_API_KEY is/);
+  },
+);
