@@ -76,10 +76,26 @@ export interface SecretSentinel {
   readonly secrets: readonly NamedSecret[];
 }
 
+/** Reason of the Event of a failed probe. */
+export const UNHEALTHY = 'Unhealthy';
+
+/** A failed probe of a pod. */
+export interface FailedCheck {
+  /** The kind of the probe and its answer: `Startup probe failed: …`. */
+  readonly message: string;
+  /** When it failed last, in ms since the epoch. */
+  readonly at: number;
+}
+
 /** The last warning Event about an object. */
 export interface WarningEvent {
   readonly reason: string;
   readonly message: string;
+  /**
+   * Failed probes, newest first. While a container waits for its restart, the newest warning is always that of the
+   * back-off. Absent: no probe failed.
+   */
+  readonly checks?: readonly FailedCheck[];
 }
 
 /** A custom resource as read from the cluster. */
@@ -142,6 +158,7 @@ interface Termination {
   exitCode: number;
   reason?: string;
   message?: string;
+  startedAt?: string;
   finishedAt?: string;
 }
 

@@ -5,8 +5,9 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import { liveChild, type Observed, type ObservedPod, type WarningEvent } from '../observed.ts';
-import { isOrdinary, isReadyPod, mayBeEndedByCheck, podTrouble } from '../pods/pod-trouble.ts';
+import { liveChild, type Observed, type ObservedPod, UNHEALTHY, type WarningEvent } from '../observed.ts';
+import { mayBeEndedByCheck } from '../pods/failed-check.ts';
+import { isOrdinary, isReadyPod, podTrouble } from '../pods/pod-trouble.ts';
 import { workloadState } from '../pods/workload-state.ts';
 import { asDate, type ReconcileTime } from '../reconcile-time.ts';
 import { volumeState } from './data-services.ts';
@@ -117,6 +118,21 @@ interface EventFields extends UntypedObject {
   message?: string;
   lastTimestamp?: string | null;
   eventTime?: string | null;
+  series?: { lastObservedTime?: string | null } | null;
+}
+
+const timeOf = ({ lastTimestamp, series, eventTime, metadata }: EventFields) =>
+  Date.parse(lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp ?? '') || 0;
+
+/** The newest warning, and the failed probes. @param events newest first */
+function toWarning(events: readonly EventFields[]): WarningEvent | undefined {
+  const [last] = events;
+  if (last?.reason === undefined) return undefined;
+  const checks = events
+    .filter(({ reason }) => reason === UNHEALTHY)
+    .map((event) => ({ message: event.message ?? '', at: timeOf(event) }));
+  const warning = { reason: last.reason, message: last.message ?? '' };
+  return checks.length === 0 ? warning : { ...warning, checks };
 }
 
 async function lastWarning(
@@ -132,11 +148,7 @@ async function lastWarning(
       limit: MAX_EVENTS,
       signal,
     });
-    const time = (event: EventFields) =>
-      Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '') || 0;
-    const [last] = items.filter(({ type }) => type === 'Warning').sort((a, b) => time(b) - time(a));
-    if (last?.reason === undefined) return undefined;
-    return { reason: last.reason, message: last.message ?? '' };
+    return toWarning(items.filter(({ type }) => type === 'Warning').sort((a, b) => timeOf(b) - timeOf(a)));
   } catch (error) {
     if (signal.aborted || !isKubeError(error)) throw error;
     return undefined;

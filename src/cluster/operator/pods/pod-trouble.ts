@@ -4,7 +4,15 @@ import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { maskCredentials } from '../access/masking.ts';
-import type { Observed, ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
+import {
+  type Observed,
+  type ObservedContainer,
+  type ObservedPod,
+  type PodCondition,
+  UNHEALTHY,
+  type WarningEvent,
+} from '../observed.ts';
+import { withLastCheck } from './failed-check.ts';
 
 /** Why a pod is not ready. */
 export interface PodTrouble {
@@ -23,6 +31,8 @@ export interface PodTrouble {
   readonly since?: number;
   /** When the pod was scheduled, in ms since the epoch. */
   readonly scheduledAt?: number;
+  /** When the run of the container that ended had started, in ms since the epoch. */
+  readonly ranSince?: number;
 }
 
 /** Reasons of an ordinary start. */
@@ -101,37 +111,29 @@ export function troublesOf(
   pod: ObservedPod,
   template?: V1PodTemplateSpec,
 ): PodTrouble[] {
-  const troubles = podTroubles(pod, template);
   const event = warnings?.get(pod.metadata.uid ?? '');
+  const troubles = podTroubles(pod, template).map((trouble) => withLastCheck(trouble, pod, event));
   const [first] = troubles;
-  if (event?.reason === 'Unhealthy' && troubles.some(mayBeEndedByCheck))
-    return troubles.map((trouble) =>
-      mayBeEndedByCheck(trouble) ? withCheck(trouble, event.message) : trouble,
-    );
   if (event === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
     return troubles;
-  // A warning about the start is outdated once the pod runs. A warning of a probe is not related to the start.
-  const isRunning = first.reason === 'ContainersNotReady';
-  if (isRunning !== (event.reason === 'Unhealthy')) return troubles;
+  const said = ofStart(event, first);
+  if (said === undefined) return troubles;
   const { container, restarts } = first;
-  const trouble = { ...wholePod(pod, event.reason, event.message), restarts };
+  const trouble = { ...wholePod(pod, said.reason, said.message), restarts };
   return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
-/** Exit codes of a program that the kubelet has ended: by itself after SIGTERM, by SIGTERM, by SIGKILL. */
-const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
-
-/** Whether a failed health check may have ended the app container. */
-export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
-  const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
-  return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
-}
-
-/** Adds the last answer of the health check, which the status of the pod does not contain. */
-function withCheck(trouble: PodTrouble, answer: string): PodTrouble {
-  const said = `last health check: ${maskCredentials(answer)}`;
-  const detail = trouble.detail === undefined ? said : `${trouble.detail}; ${said}`;
-  return { ...trouble, message: `${trouble.message}; ${said}`, detail };
+/**
+ * The Event that explains a pod that is not ready. A warning about the start is outdated once the pod runs, and the failure
+ * of a probe is not related to the start.
+ */
+function ofStart(
+  { reason, message, checks = [] }: WarningEvent,
+  { reason: state }: PodTrouble,
+): Pick<WarningEvent, 'reason' | 'message'> | undefined {
+  if (state !== 'ContainersNotReady') return reason === UNHEALTHY ? undefined : { reason, message };
+  const [last] = checks;
+  return last === undefined ? undefined : { reason: UNHEALTHY, message: last.message };
 }
 
 /** The first trouble with a specific reason, otherwise the first trouble. */
@@ -295,11 +297,13 @@ export function containerTrouble(
   // The output at termination is more specific than the back-off message.
   const detail = ended === undefined ? state?.waiting?.message : ended.message;
   const text = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
+  const ranSince = Date.parse(ended?.startedAt ?? '');
   return {
     ...troubleWith(pod, reason, `, container ${name}${suffix}`, text),
     container: { name, kind },
     restarts: restartCount,
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
+    ...(Number.isNaN(ranSince) ? {} : { ranSince }),
     ...(detail ? { detail: maskCredentials(detail) } : {}),
   };
 }

@@ -4,6 +4,7 @@ import type { Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
 import { contractField } from '../observe/contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from '../observed.ts';
+import { withLastCheck } from '../pods/failed-check.ts';
 import {
   isOfTemplate,
   isReadyPod,
@@ -82,7 +83,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
       return [
         ...stopped.map((trouble) => ({ ...ofPod(component, trouble), isOfReadyPod })),
         ...restarted.map(({ trouble, recoversAt }) => ({
-          ...ofPod(component, trouble),
+          ...ofPod(component, withLastCheck(trouble, pod, observed.warnings?.get(pod.metadata.uid ?? ''))),
           isOfReadyPod,
           recoversAt,
         })),

@@ -58,6 +58,13 @@ export interface Fault {
   message?: string;
 }
 
+/** An Event of the type Warning. */
+interface SimulatedEvent {
+  reason: string;
+  message: string;
+  lastTimestamp?: string;
+}
+
 export class SimulatedCluster {
   readonly #stored = new Map<string, Stored>();
   #version = 1_000;
@@ -71,7 +78,7 @@ export class SimulatedCluster {
   capacity: string | undefined;
 
   /** Events by the uid of their object. They can only be listed. */
-  readonly warnings = new Map<string, { reason: string; message: string }>();
+  readonly warnings = new Map<string, SimulatedEvent | SimulatedEvent[]>();
 
   /** How a mutating admission policy changes an object that the operator writes. */
   admit: ((object: UntypedObject) => void) | undefined;
@@ -103,8 +110,8 @@ export class SimulatedCluster {
       },
       delete: async (resource, at, options) => this.#delete(resource, at, options ?? {}),
       list: async (_resource, { fieldSelector = '' } = {}) => {
-        const warning = this.warnings.get(fieldSelector.split('=')[1] ?? '');
-        const items = warning === undefined ? [] : [{ type: 'Warning', metadata: {}, ...warning }];
+        const warnings = [this.warnings.get(fieldSelector.split('=')[1] ?? '') ?? []].flat();
+        const items = warnings.map((warning) => ({ type: 'Warning', metadata: {}, ...warning }));
         return as({ items, resourceVersion: '1' });
       },
       replaceStatus: async (object) => as(this.#replaceStatus(object as unknown as UntypedObject)),

@@ -13,6 +13,7 @@ const spec = (number: number): Spec => ({
   revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image: `web:${number}` },
   components: { api: { healthCheck: CHECK } },
 });
+const BACK_OFF = 'Back-off restarting failed container app in pod web-api-0';
 const ANSWER = 'Startup probe failed: HTTP probe failed with statuscode: 500';
 
 async function steps(world: World, count: number): Promise<void> {
@@ -45,8 +46,17 @@ describe('a web app that answers 500', () => {
   });
 });
 
+const STARTED = '2026-01-01T00:10:00Z';
+const AFTER = '2026-01-01T00:11:00Z';
+const BEFORE = '2026-01-01T00:05:00Z';
+
 /** A pod whose app container was ended and waits for its restart. */
-function restarted(exitCode: number, restartCount = 3, reason = 'Error'): ObservedPod {
+function restarted(
+  exitCode: number,
+  restartCount = 3,
+  reason = 'Error',
+  { unready = STARTED, ...termination }: { unready?: string; startedAt?: string } = {},
+): ObservedPod {
   return {
     metadata: {
       name: 'web-api-0',
@@ -57,28 +67,36 @@ function restarted(exitCode: number, restartCount = 3, reason = 'Error'): Observ
     },
     status: {
       phase: 'Running',
-      conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }],
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'ContainersNotReady', lastTransitionTime: unready },
+      ],
       containerStatuses: [
         {
           name: 'app',
           ready: false,
           restartCount,
           state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } },
-          lastState: { terminated: { exitCode, reason } },
+          lastState: { terminated: { exitCode, reason, startedAt: STARTED, ...termination } },
         },
       ],
     },
   } as unknown as ObservedPod;
 }
 
-function observedWith(pod: ObservedPod, healthCheck: object | null = CHECK): Observed {
+const SECRET = `${ANSWER} password=hunter2`;
+
+function observedWith(
+  pod: ObservedPod,
+  healthCheck: object | null = CHECK,
+  checks = [{ message: SECRET, at: Date.parse(AFTER) }],
+): Observed {
   const components = { api: healthCheck === null ? {} : { healthCheck } };
   const parsed = managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' }, components });
   return {
     resource: { metadata: { name: 'web', namespace: NAMESPACE }, spec: parsed },
     pods: [pod],
     children: new Map(),
-    warnings: new Map([['pod-1', { reason: 'Unhealthy', message: `${ANSWER} password=hunter2` }]]),
+    warnings: new Map([['pod-1', { reason: 'BackOff', message: BACK_OFF, checks }]]),
   } as unknown as Observed;
 }
 
@@ -100,6 +118,85 @@ describe('a container that is restarted', () => {
     ['has no check at all', restarted(137), { type: 'none' }],
   ])('causes no read of Events when it %s', (_what, pod, check) => {
     expect(suspectsOf(observedWith(pod, check))).toEqual([]);
+  });
+});
+
+describe('the answer of a health check', () => {
+  const said = (pod: ObservedPod, message: string, at: string) => {
+    const checks = [{ message, at: Date.parse(at) }];
+    const [trouble] = troublesOf(observedWith(pod, CHECK, checks), pod);
+    return trouble?.message.includes('last health check: ') === true;
+  };
+
+  test.each<[string, boolean, ObservedPod, string, string]>([
+    ['is that of a liveness probe', true, restarted(0), 'Liveness probe failed: no', AFTER],
+    [
+      'is combined from similar Events',
+      true,
+      restarted(137),
+      '(combined from similar events): Startup probe failed: no',
+      AFTER,
+    ],
+    ['is that of a readiness probe', false, restarted(0), 'Readiness probe failed: no', AFTER],
+    ['is older than the run', false, restarted(137), ANSWER, BEFORE],
+    [
+      'is of an earlier run of a pod that was not ready since, and a signal ended the program',
+      true,
+      restarted(137, 3, 'Error', { unready: BEFORE }),
+      ANSWER,
+      BEFORE,
+    ],
+    [
+      'is of an earlier run of a pod that was not ready since, and the program ended by itself',
+      false,
+      restarted(0, 3, 'Error', { unready: BEFORE }),
+      ANSWER,
+      BEFORE,
+    ],
+  ])('counts only when it may have ended the container (%s: %s)', (_what, expected, pod, message, at) => {
+    expect(said(pod, message, at)).toBe(expected);
+  });
+});
+
+describe('an app that its health check ends again and again', () => {
+  /** The warnings of the kubelet: the newest is always that of the back-off. */
+  const EVENTS = [
+    { reason: 'Unhealthy', message: ANSWER, lastTimestamp: AFTER },
+    { reason: 'BackOff', message: BACK_OFF, lastTimestamp: '2026-01-01T00:12:00Z' },
+  ];
+
+  test('is reported with the answer, although the newest warning is about the back-off', async () => {
+    const world = await settled(spec(1));
+    world.change(spec(2));
+    world.cluster.stuck.set('api', 'ContainersNotReady');
+    await steps(world, 1);
+    const id = `Pod/${NAMESPACE}/web-api-0`;
+    world.cluster.warnings.set(world.cluster.get(id)?.metadata.uid ?? '', EVENTS);
+    world.cluster.stuck.clear();
+    const { status } = restarted(137, 5);
+    for (let step = 0; step < 5; step += 1) {
+      world.cluster.edit(id, (pod) => Object.assign(pod, { status }));
+      await world.reconcileOnce();
+      world.now += 2_000;
+    }
+    const failed = world.status.failedRevision;
+    expect(failed).toMatchObject({ reason: 'CrashLoop', message: expect.stringContaining(ANSWER) });
+    const { reason = '', message = '' } = failed ?? {};
+    expect(remedyFor({ reason, message })).toMatchObject({
+      text: expect.stringMatching(/source_config\.health_checks/),
+    });
+  });
+
+  test('has the answer as the state of its pod while it runs between two restarts', async () => {
+    const world = await settled(spec(1));
+    world.change(spec(2));
+    world.cluster.stuck.set('api', 'ContainersNotReady');
+    await steps(world, 1);
+    const uid = world.cluster.get(`Pod/${NAMESPACE}/web-api-0`)?.metadata.uid ?? '';
+    world.cluster.warnings.set(uid, EVENTS);
+    await steps(world, 5);
+    const progressing = world.status.conditions?.find(({ type }) => type === 'Progressing');
+    expect(progressing?.message).toContain(ANSWER);
   });
 });
 

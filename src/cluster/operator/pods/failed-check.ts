@@ -1,0 +1,50 @@
+import { maskCredentials } from '../access/masking.ts';
+import type { FailedCheck, ObservedPod, WarningEvent } from '../observed.ts';
+import type { PodTrouble } from './pod-trouble.ts';
+
+/** Containers that the kubelet ended because a health check failed. Only an Event contains the answer of the check. */
+
+/** Exit codes of a program that the kubelet has ended: by itself after SIGTERM, by SIGTERM, by SIGKILL. */
+const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
+
+/** Whether a failed health check may have ended the app container. */
+export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
+  const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
+  return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
+}
+
+/** A failed readiness probe ends no container. The client of the kubelet may combine similar Events. */
+const ENDS_CONTAINER = /^(?:\(combined from similar events\): )?(?:Startup|Liveness) probe /;
+
+/** Since when the pod is not ready, in ms since the epoch. */
+function unreadySince({ status }: ObservedPod): number {
+  const ready = status?.conditions?.find(({ type, status: is }) => type === 'Ready' && is === 'False');
+  return Date.parse(ready?.lastTransitionTime ?? '');
+}
+
+/**
+ * Whether a check that failed at this time may have ended the run of the container. The failure belongs to that run. For a
+ * program that was certainly ended from outside, it may also belong to an earlier run since the pod was last ready: the
+ * kubelet records 25 Events of a pod at once, and then one in five minutes, so the last runs often have no Event.
+ */
+function isOfRun({ at }: FailedCheck, { exitCode, ranSince }: PodTrouble, pod: ObservedPod): boolean {
+  const starts = [ranSince ?? Number.NaN, exitCode === 0 ? Number.NaN : unreadySince(pod)];
+  const known = starts.filter((time) => !Number.isNaN(time));
+  return known.length === 0 || at >= Math.min(...known);
+}
+
+/** Adds the last answer of the health check that may have ended the container. */
+export function withLastCheck(
+  trouble: PodTrouble,
+  pod: ObservedPod,
+  event: WarningEvent | undefined,
+): PodTrouble {
+  if (!mayBeEndedByCheck(trouble)) return trouble;
+  const check = event?.checks?.find(
+    (each) => ENDS_CONTAINER.test(each.message) && isOfRun(each, trouble, pod),
+  );
+  if (check === undefined) return trouble;
+  const said = `last health check: ${maskCredentials(check.message)}`;
+  const detail = trouble.detail === undefined ? said : `${trouble.detail}; ${said}`;
+  return { ...trouble, message: `${trouble.message}; ${said}`, detail };
+}
