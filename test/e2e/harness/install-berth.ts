@@ -70,7 +70,11 @@ export async function installBerth(
     'config.BERTH_INSECURE_REGISTRIES': node.imageHost,
     ...values,
   };
-  const settings = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+  const settings = Object.entries(all).flatMap(([name, value]) => [
+    // A setting is text, also if it is `true`.
+    name.startsWith('config.') ? '--set-string' : '--set',
+    `${name}=${value}`,
+  ]);
   const profile = ['-f', profileFile('single')];
   await helm(node, [
     ...['install', 'berth', CHART, '-n', BERTH_NAMESPACE, ...profile, ...settings],
