@@ -50,8 +50,7 @@ export function addNginx(root: string, environment: readonly string[]): ImageCon
 export const BUILDKIT_TOOLS = ['buildkitd', 'buildctl'] as const;
 
 /**
- * buildkitd and buildctl as in `moby/buildkit`, for a daemon in a privileged pod. The rootless variant is not built, because
- * newuidmap of Debian needs file capabilities, which the layers of these images do not have.
+ * buildkitd and buildctl as in `moby/buildkit`, for a daemon in a privileged pod. docs/decisions/0114 says why not rootless.
  * @param programs paths of BUILDKIT_TOOLS
  */
 export function addBuildkit(
