@@ -124,19 +124,11 @@ describe('the pages', () => {
     expect(broken).toEqual([]);
   });
 
-  // test/e2e/ordinary-images.test.ts sends the request of README.md.
-  test.each(['README.md', ...NODE_PAGES])(
-    'deploy the stock image of nginx with what it needs: %s',
-    (page) => {
-      const requests = [...textOf(page).matchAll(/-d '([^']*)' "\$BERTH_URL\/v2\/deployments"/g)];
-      expect(requests.map(([, body = '']) => JSON.parse(body))).toMatchObject([
-        {
-          source_config: { security_profile: 'baseline' },
-          source_revision_config: { image_uri: 'docker.io/library/nginx:1.29', port: 80 },
-        },
-      ]);
-    },
-  );
+  test('deploy only images of an app that meets the image contract in a real cluster', () => {
+    const deployed = named(/"image_uri": "([^"]+)"/g).filter(({ page }) => NODE_PAGES.includes(page));
+    expect(deployed.map(({ found }) => found)).toEqual(NODE_PAGES.map(() => 'REGISTRY/hello:1'));
+    expect(textOf('docs/install.md')).toContain('-t REGISTRY/hello:1 test/e2e/app ');
+  });
 
   test('quote only titles that exist in the test file', () => {
     const cited = named(/`(test\/[^`]+\.test\.ts)` "([^"]+)"/g);
