@@ -110,7 +110,7 @@ describe.skipIf(whySkipped() !== undefined)('an app whose health check answers 5
   });
 
   it('keeps the last answer in explain when its container is restarted in a loop', async () => {
-    const loops = await sick('loops', 3);
+    const loops = await sick('loops', 15);
     const waits = ({ status }: Pod) =>
       status.containerStatuses?.some(({ state }) => state.waiting?.reason === 'CrashLoopBackOff');
     await waitFor('CrashLoopBackOff', async () => (await pods(loops.id, 'api')).some(waits), {
