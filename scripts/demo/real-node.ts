@@ -19,6 +19,9 @@ const IMAGES = [
   'fluent/fluent-bit:4.1.1',
 ];
 
+/** The image that README.md deploys, under the name that it has there. It is Debian's nginx. */
+const NGINX = ['library/nginx:1.28', 'library/nginx:1.29'];
+
 /** The api component serves a page. All other components sleep. */
 const PROGRAM = `#!/bin/sh
 echo "$(date) \${COMPONENT:-sidecar} starts: $*"
@@ -39,6 +42,7 @@ export async function openRealNode(print: (line: string) => void): Promise<RealN
   const node = await startRealNode({ log: print });
   try {
     for (const name of ['postgres', 'redis'] as const) await pushBaseImage(name, node.registry.host);
+    for (const repository of NGINX) await pushBaseImage('nginx', node.registry.host, { repository });
     await pushPrograms(node.registry.host);
     return node;
   } catch (error) {

@@ -3,7 +3,8 @@
  * layouts, and pushed to the registry of a test.
  *
  * `static`: busybox. `node`: node and npm like the official images, with busybox as shell. `node-git`: `node` with git.
- * `python`: python3 and pip, with busybox. None contains CA certificates or a package manager of a distribution.
+ * `python`: python3 and pip, with busybox. `nginx`: like the official image. `buildkit`: its daemon and client. None contains CA
+ * certificates or a package manager of a distribution.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';

@@ -1,5 +1,4 @@
 /** The contents of each base image. */
-import { execFile } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -10,18 +9,28 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { BinariesMissingError, type ResolveOptions } from '../binaries.ts';
 import { type DebianTree, debianTree } from './debian-packages.ts';
+import { entrypointOf } from './entrypoint.ts';
 import { NPM, npmPackage } from './npm-package.ts';
 import type { ImageConfig } from './oci-layout.ts';
+import { linkApplets, linkMergedFolders, write, writeSystemFiles } from './root-files.ts';
+import { addBuildkit, addNginx, BUILDKIT_TOOLS } from './stock-roots.ts';
+import { imageToolVersion, resolveImageTools } from './tools.ts';
 
-export const baseImageNames = ['static', 'node', 'node-git', 'python', 'postgres', 'redis'] as const;
+export const baseImageNames = [
+  'static',
+  'node',
+  'node-git',
+  'python',
+  'postgres',
+  'redis',
+  'nginx',
+  'buildkit',
+] as const;
 export type BaseImageName = (typeof baseImageNames)[number];
 
 export interface BaseOptions extends ResolveOptions {
@@ -41,6 +50,8 @@ export interface Parts {
   node?: { folder: string; version: string };
   /** Folder of the npm package `npm`. */
   npm?: string;
+  /** Absolute paths of programs that are built with Go. */
+  programs?: readonly string[];
 }
 
 /** Incremented when the assembly of images changes. */
@@ -75,6 +86,16 @@ const DEBIAN: Record<BaseImageName, DebianTree> = {
     packages: ['redis-server', 'redis-tools', 'busybox-static'],
     dependencies: /^(lib(?!perl)|lua-|zlib1g)/,
   },
+  nginx: {
+    name: 'nginx',
+    packages: ['nginx', 'nginx-common', 'busybox-static'],
+    dependencies: /^(lib(c6|crypt|gcc|pcre|ssl)|zlib1g)/,
+  },
+  buildkit: {
+    name: 'buildkit',
+    packages: ['runc', 'busybox-static'],
+    dependencies: /^lib(c6|gcc|seccomp)/,
+  },
 };
 
 /** @throws BinariesMissingError if a part is not available */
@@ -87,10 +108,17 @@ export async function partsOf(name: BaseImageName, options: BaseOptions): Promis
   const version = [RECIPE, basename(dirname(debian)), basename(debian), entrypointOf(name)].join(' ').trim();
   const native = architecture === process.arch;
   const runnable = native ? debian : await debianTree(DEBIAN.static, options);
+  if (name === 'buildkit') return withPrograms({ version, debian, runnable }, options);
   if (!withNode(name)) return { version, debian, runnable };
   const node = native ? nodePackage() : await foreignNode(architecture, options);
   const npm = await npmPackage(NPM, options);
   return { version: `${version} node ${node.version} npm ${NPM.version}`, debian, runnable, node, npm };
+}
+
+/** BuildKit is not in Debian. The tests build it with Go, for the architecture of this machine. */
+async function withPrograms(parts: Parts, options: BaseOptions): Promise<Parts> {
+  const programs = Object.values(await resolveImageTools(BUILDKIT_TOOLS, options));
+  return { ...parts, version: `${parts.version} buildkit ${imageToolVersion('buildkitd')}`, programs };
 }
 
 const withNode = (name: BaseImageName) => name === 'node' || name === 'node-git';
@@ -127,55 +155,9 @@ export async function assembleRoot(name: BaseImageName, parts: Parts, root: stri
   if (name === 'python') return addPython(root, environment);
   if (name === 'postgres') return addPostgres(root);
   if (name === 'redis') return addRedis(root, environment);
+  if (name === 'nginx') return addNginx(root, environment);
+  if (name === 'buildkit') return addBuildkit(root, environment, parts.programs ?? []);
   return { Env: environment, Cmd: ['/bin/sh'] };
-}
-
-/** If a package has programs and libraries only in /usr, creates links such as /bin and /lib. */
-function linkMergedFolders(root: string): void {
-  for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
-    if (existsSync(join(root, folder)) || !existsSync(join(root, 'usr', folder))) continue;
-    symlinkSync(`usr/${folder}`, join(root, folder));
-  }
-}
-
-function writeSystemFiles(root: string): void {
-  const folders: Record<string, number> = { tmp: 0o1777, root: 0o700, etc: 0o755, proc: 0o755, sys: 0o755 };
-  for (const [folder, mode] of Object.entries({ ...folders, dev: 0o755, 'home/app': 0o777 })) {
-    mkdirSync(join(root, folder), { recursive: true });
-    chmodSync(join(root, folder), mode);
-  }
-  const users = [
-    'root:x:0:0::/root:/bin/sh',
-    'app:x:1000:1000::/home/app:/bin/sh',
-    // The user of the official images of PostgreSQL, Valkey and Redis.
-    'data:x:999:999::/:/bin/sh',
-    'nobody:x:65534:65534::/:',
-  ];
-  const groups = ['root:x:0:', 'app:x:1000:', 'data:x:999:', 'nogroup:x:65534:'];
-  write(root, 'etc/passwd', users);
-  write(root, 'etc/group', groups);
-  write(root, 'etc/nsswitch.conf', ['passwd: files', 'group: files', 'hosts: files dns']);
-}
-
-function write(root: string, path: string, lines: readonly string[], mode = 0o644): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), `${lines.join('\n')}\n`);
-  chmodSync(join(root, path), mode);
-}
-
-const folderOfBusybox = (root: string) =>
-  ['bin', 'usr/bin'].find((folder) => existsSync(join(root, folder, 'busybox'))) ?? 'bin';
-
-/** Creates a link for each command of busybox that no other package has. @param runnable a busybox of this machine's architecture */
-async function linkApplets(root: string, runnable: string): Promise<void> {
-  const busybox = folderOfBusybox(root);
-  const { stdout } = await promisify(execFile)(join(runnable, folderOfBusybox(runnable), 'busybox'), [
-    '--list',
-  ]);
-  for (const applet of stdout.trim().split('\n')) {
-    const taken = ['bin', 'usr/bin'].some((folder) => existsSync(join(root, folder, applet)));
-    if (!taken) symlinkSync('busybox', join(root, busybox, applet));
-  }
 }
 
 function addNode(root: string, { node, npm }: Parts, environment: readonly string[]): ImageConfig {
@@ -205,12 +187,6 @@ function addPython(root: string, environment: readonly string[]): ImageConfig {
   }
   if (!existsSync(join(root, 'usr/bin/env'))) symlinkSync('/bin/busybox', join(root, 'usr/bin/env'));
   return { Env: [...environment, 'PYTHONDONTWRITEBYTECODE=1'], Cmd: ['python3'] };
-}
-
-/** The entry point script of an image. Empty if the image has no such script. */
-function entrypointOf(name: BaseImageName): string {
-  const path = join(dirname(fileURLToPath(import.meta.url)), 'entrypoints', `${name}.sh`);
-  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 /** Has the properties of the official image on which Berth depends: user, entry point and signal. */

@@ -58,18 +58,25 @@ export interface GitOverHttps {
   stop(): Promise<void>;
 }
 
+export interface GitHostOptions {
+  token?: string;
+  /** Further names and addresses of its certificate, for clients in another network. */
+  names?: readonly string[];
+}
+
 /**
  * Starts a git server. The first commit creates a repository.
  * @throws BinariesMissingError if git or its http-backend is not installed
  */
-export async function startGitOverHttps(options: { token?: string } = {}): Promise<GitOverHttps> {
+export async function startGitOverHttps(options: GitHostOptions = {}): Promise<GitOverHttps> {
   const backend = httpBackend();
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-git-'));
   const watchdog = startWatchdog(stateDir, { removeState: true });
   const issuer = authority();
   const requests: GitRequest[] = [];
   const children = new Set<ChildProcess>();
-  const server = createServer(issuer.issue(['127.0.0.1', 'localhost']), (request, response) => {
+  const names = ['127.0.0.1', 'localhost', ...(options.names ?? [])];
+  const server = createServer(issuer.issue(names), (request, response) => {
     const entry: GitRequest = { method: request.method ?? '', path: request.url ?? '', status: undefined };
     requests.push(entry);
     response.once('finish', () => {

@@ -46,6 +46,9 @@ function groupOf(tool: ImageTool): BinaryGroup<ImageTool> {
   };
 }
 
+/** The pinned version of a program. */
+export const imageToolVersion = (tool: ImageTool): string => groupOf(tool).version;
+
 /**
  * Absolute paths of these programs. Builds missing ones (some minutes, once per version).
  * @throws BinariesMissingError if a program is missing and Go is not installed

@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import pg from 'pg';
 
-const { APP_VERSION, COMPONENT, PORT, DATABASE_URI, CACHE_URI, REVISION_ID, GREETING } = process.env;
+const { APP_VERSION, COMPONENT, PORT, DATABASE_URI, CACHE_URI, REVISION_ID, GREETING, HEALTH_STATUS } =
+  process.env;
 const log = (line) => console.log(`${new Date().toISOString()} ${COMPONENT} ${line}`);
 
 async function sql(text, values) {
@@ -33,6 +34,9 @@ function cache(...words) {
   });
 }
 
+// The status of GET /healthz. A test changes it while the app runs.
+let health = Number(HEALTH_STATUS ?? 200);
+
 const routes = {
   'GET /': async () => ({
     version: APP_VERSION,
@@ -48,11 +52,16 @@ const routes = {
   'GET /database': () => sql('SELECT current_user, version()'),
   'POST /cache': (value) => cache('SET', 'note', value),
   'GET /cache': () => cache('GET', 'note'),
+  'POST /healthz': async (value) => {
+    health = Number(value);
+    return health;
+  },
 };
 
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://app');
   log(`${request.method} ${url.pathname}`);
+  if (request.method === 'GET' && url.pathname === '/healthz') return response.writeHead(health).end();
   try {
     const route = routes[`${request.method} ${url.pathname}`];
     if (!route) return response.writeHead(404).end();

@@ -118,19 +118,23 @@ export const untilReady = (id: string) => until(id, `${id} to be READY`, isReady
 
 const uniqueName = (prefix: string) => `${prefix}-${randomBytes(3).toString('hex')}`;
 
-/** POSTs a deployment of an app on small resources; its name begins with `name`. */
+/**
+ * POSTs a deployment of an app on small resources; its name begins with `name`.
+ * @param more `config` and `revision`: more fields of `source_config` and of `source_revision_config`
+ */
 export function create(
   name: string,
   app: string,
-  more: { resource_spec?: object; secrets?: object[] } = {},
+  more: { resource_spec?: object; secrets?: object[]; config?: object; revision?: object } = {},
 ): Promise<DeploymentAnswer> {
   return call('POST', '/v2/deployments', {
     name: uniqueName(name),
     source: 'external_image',
     source_config: {
+      ...more.config,
       resource_spec: { cpu: 0.05, memory_mb: 128, ...more.resource_spec },
     },
-    source_revision_config: { image_uri: image(app) },
+    source_revision_config: { ...more.revision, image_uri: image(app) },
     secrets: more.secrets ?? [],
   });
 }

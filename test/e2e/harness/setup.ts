@@ -2,23 +2,18 @@
  * Brings up the node, the images and Berth itself, installed by its chart, once for all files (vitest's globalSetup).
  * Where no kubelet can run, the tests skip with the reason.
  */
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { CHART, profileFile } from '../../../scripts/manifests.ts';
 import { pushBaseImage } from '../../cluster/images/base-images.ts';
 import { type LocalBuildkit, startBuildkit } from '../../cluster/images/buildkit.ts';
 import { kubectl as kubectlOf } from '../../cluster/kubectl.ts';
 import { type RealNode, startRealNode } from '../../cluster/real-node/node.ts';
 import { whyNoRealNode } from '../../cluster/real-node/preconditions.ts';
 import { pushBerthImage } from '../../installation/berth-image.ts';
-import { helm } from '../../installation/helm.ts';
 import { BERTH_NAMESPACE } from '../../installation/install.ts';
 import { NAMESPACE } from './environment.ts';
-import { pushApps } from './images.ts';
+import { NGINX, pushApps } from './images.ts';
+import { createNamespace, installBerth } from './install-berth.ts';
 
-const postgresManifest = fileURLToPath(new URL('postgres.yaml', import.meta.url));
 const began = Date.now();
 const say = (line: string) =>
   console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)}s  ${line}`);
@@ -33,8 +28,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const node = await startRealNode({ log: say });
   try {
     const digest = await pushImages(node);
-    const apiKey = await installBerth(node, digest);
-    const api = { host: await serviceAddress(node), port: 80 };
+    await createNamespace(node, NAMESPACE, 'baseline');
+    const values = { 'namespaces.names': `{${NAMESPACE}}` };
+    const { apiKey, api } = await installBerth(node, { digest, values, say });
     say('Berth is installed');
     const { stateDir, kubeconfigPath, kubectlPath, imageHost, registry } = node;
     const pushHost = registry.host;
@@ -62,6 +58,7 @@ async function podReports(node: RealNode): Promise<string> {
 /** Builds them all; returns the digest of Berth's own. */
 async function pushImages({ registry }: RealNode): Promise<string> {
   for (const name of ['static', 'postgres', 'redis'] as const) await pushBaseImage(name, registry.host);
+  await pushBaseImage('nginx', registry.host, { repository: NGINX });
   say("building Berth's image from the Dockerfile (BuildKit) …");
   const buildkit: LocalBuildkit = await startBuildkit({ registries: [{ host: registry.host, http: true }] });
   try {
@@ -72,67 +69,4 @@ async function pushImages({ registry }: RealNode): Promise<string> {
   } finally {
     await buildkit.stop();
   }
-}
-
-/** A database with an ordinary role, Secret and release; returns the API key. */
-async function installBerth(node: RealNode, digest: string): Promise<string> {
-  const kubectl = (args: readonly string[], input?: string) => kubectlOf(node, args, input);
-  const secret = (namespace: string, name: string, values: Record<string, string>) =>
-    kubectl(
-      ['apply', '-f', '-'],
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata: { name, namespace },
-        stringData: values,
-      }),
-    );
-  const password = randomBytes(16).toString('hex');
-  say('starting the PostgreSQL of Berth in the cluster …');
-  await kubectl(
-    ['apply', '-f', '-'],
-    readFileSync(postgresManifest, 'utf8').replaceAll('IMAGE_HOST', node.imageHost),
-  );
-  await secret('berth-database', 'postgres', { password });
-  await kubectl(['-n', 'berth-database', 'rollout', 'status', 'deploy/postgres', '--timeout=120s']);
-  const psql = ['psql', '--username=postgres', '--set=ON_ERROR_STOP=1', '--file=-'];
-  await kubectl(
-    ['-n', 'berth-database', 'exec', '-i', 'deploy/postgres', '--', ...psql],
-    `CREATE ROLE berth LOGIN PASSWORD '${password}';\nCREATE DATABASE berth OWNER berth;\n`,
-  );
-  for (const [name, level] of [
-    [BERTH_NAMESPACE, 'restricted'],
-    [NAMESPACE, 'baseline'],
-  ] as const) {
-    await kubectl(['create', 'namespace', name]);
-    await kubectl(['label', 'namespace', name, `pod-security.kubernetes.io/enforce=${level}`]);
-  }
-  const apiKey = randomBytes(32).toString('hex');
-  await secret(BERTH_NAMESPACE, 'berth', {
-    DATABASE_URL: `postgres://berth:${password}@postgres.berth-database.svc.cluster.local/berth`,
-    BERTH_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    BERTH_BOOTSTRAP_API_KEY: apiKey,
-    BERTH_LISTENER_KEY: randomBytes(32).toString('hex'),
-  });
-  say('installing Berth (helm, profile single) …');
-  const values = {
-    'image.repository': `${node.imageHost}/berth`,
-    'image.digest': digest,
-    'namespaces.names': `{${NAMESPACE}}`,
-    'config.BERTH_DATABASE_IMAGE': `${node.imageHost}/base/postgres:latest`,
-    'config.BERTH_CACHE_IMAGE': `${node.imageHost}/base/redis:latest`,
-    'config.BERTH_INSECURE_REGISTRIES': node.imageHost,
-  };
-  const settings = Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-  const profile = ['-f', profileFile('single')];
-  await helm(node, [
-    ...['install', 'berth', CHART, '-n', BERTH_NAMESPACE, ...profile, ...settings],
-    ...['--wait', '--timeout', '120s'],
-  ]);
-  return apiKey;
-}
-
-function serviceAddress(node: RealNode): Promise<string> {
-  const args = ['-n', BERTH_NAMESPACE, 'get', 'service', 'berth-api', '-o', 'jsonpath={.spec.clusterIP}'];
-  return kubectlOf(node, args);
 }
