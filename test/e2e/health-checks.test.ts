@@ -21,7 +21,7 @@ const NO_SERVICES = { database: { enabled: false }, cache: { enabled: false } };
 interface Explanation {
   status: string;
   serves: string;
-  causes: { message: string }[];
+  causes: { reason: string; message: string }[];
 }
 const explain = ({ id, latest_revision_id: revision }: DeploymentAnswer) =>
   call<Explanation>('GET', `/v2/deployments/${id}/revisions/${revision}/explain`);
@@ -78,7 +78,9 @@ describe.skipIf(whySkipped() !== undefined)('an app whose health check answers 5
     [first] = (await pods(created.id, 'api')) as [Pod];
     expect((await http({ host: first.status.podIP ?? '', port: PORT }, 'GET', '/healthz')).status).toBe(500);
     const now = await call('GET', `/v2/deployments/${created.id}`);
-    expect([now.status === 'READY', now.active_revision_id]).toEqual([false, null]);
+    // The status READY is about the data services.
+    const ready = now.conditions.find(({ type }) => type === 'Ready');
+    expect([ready?.status, now.active_revision_id]).toEqual(['False', null]);
     // The Service has no pod.
     await expect(http(await service(created.id), 'GET', '/', { timeoutMs: 5000 })).rejects.toThrow();
   });
@@ -117,7 +119,8 @@ describe.skipIf(whySkipped() !== undefined)('an app whose health check answers 5
       timeoutMs: 150_000,
       intervalMs: 300,
     });
-    await untilExplained(loops, ({ status }) => status === 'DEPLOY_FAILED');
+    const inALoop = ({ causes }: Explanation) => causes.some(({ reason }) => reason === 'CrashLoop');
+    await untilExplained(loops, inALoop);
     const now = await call('GET', `/v2/deployments/${loops.id}`);
     expect(now.active_revision_id).toBeNull();
     await call('DELETE', `/v2/deployments/${loops.id}`);
