@@ -9,6 +9,7 @@ import type { FileChanges } from '../../cluster/images/git-repository.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { NODE_ADDRESS } from '../../cluster/real-node/addresses.ts';
 import { type RealNode, startRealNode } from '../../cluster/real-node/node.ts';
+import { VERSION } from '../../installation/version.ts';
 import { installBerth } from './install-berth.ts';
 
 const daemon = fileURLToPath(new URL('buildkitd.yaml', import.meta.url));
@@ -78,8 +79,8 @@ export async function startBuildCluster(from: string, say: (line: string) => voi
   };
   try {
     const { host } = node.registry;
-    const berth = `${host}/berth:0.1.0`;
-    await crane(['copy', `${from}/berth:0.1.0`, berth]);
+    const berth = `${host}/berth:${VERSION}`;
+    await crane(['copy', `${from}/berth:${VERSION}`, berth]);
     for (const [name, repository] of Object.entries(IMAGES))
       await pushBaseImage(name as keyof typeof IMAGES, host, { repository });
     git = await startGitOverHttps({ names: [NODE_ADDRESS] });

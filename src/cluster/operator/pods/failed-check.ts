@@ -22,16 +22,29 @@ function unreadySince({ status }: ObservedPod): number {
   return Date.parse(ready?.lastTransitionTime ?? '');
 }
 
+/** A check does not end a run that is shorter than two of its periods at the start. */
+const SHORTEST_ENDED_RUN_MS = 4_000;
+
+/** Whether the kubelet may have ended the run: a signal did, or the program handled the signal and had run long enough. */
+const mayBeEndedByKubelet = ({ exitCode, ranMs = 0 }: PodTrouble) =>
+  exitCode !== 0 || ranMs >= SHORTEST_ENDED_RUN_MS;
+
 /**
- * Whether a check that failed at this time may have ended the run of the container. The failure belongs to that run. For a
- * program that was certainly ended from outside, it may also belong to an earlier run since the pod was last ready: the
- * kubelet records 25 Events of a pod at once, and then one in five minutes, so the last runs often have no Event.
+ * Whether a check that failed at this time may have ended the run of the container. The failure belongs to that run. If the
+ * kubelet may have ended the run, the failure may also belong to an earlier run since the pod was last ready: the kubelet
+ * records 25 Events of a pod at once, and then one in five minutes, so the last runs often have no Event.
  */
-function isOfRun({ at }: FailedCheck, { exitCode, ranSince }: PodTrouble, pod: ObservedPod): boolean {
-  const starts = [ranSince ?? Number.NaN, exitCode === 0 ? Number.NaN : unreadySince(pod)];
+function isOfRun({ at }: FailedCheck, trouble: PodTrouble, pod: ObservedPod): boolean {
+  const starts = [
+    trouble.ranSince ?? Number.NaN,
+    mayBeEndedByKubelet(trouble) ? unreadySince(pod) : Number.NaN,
+  ];
   const known = starts.filter((time) => !Number.isNaN(time));
   return known.length === 0 || at >= Math.min(...known);
 }
+
+/** While a program starts, it accepts no connection. An answer of the program says more. */
+const NO_ANSWER = /connection refused/;
 
 /** Adds the last answer of the health check that may have ended the container. */
 export function withLastCheck(
@@ -40,9 +53,10 @@ export function withLastCheck(
   event: WarningEvent | undefined,
 ): PodTrouble {
   if (!mayBeEndedByCheck(trouble)) return trouble;
-  const check = event?.checks?.find(
+  const checks = (event?.checks ?? []).filter(
     (each) => ENDS_CONTAINER.test(each.message) && isOfRun(each, trouble, pod),
   );
+  const check = checks.find(({ message }) => !NO_ANSWER.test(message)) ?? checks[0];
   if (check === undefined) return trouble;
   const said = `last health check: ${maskCredentials(check.message)}`;
   const detail = trouble.detail === undefined ? said : `${trouble.detail}; ${said}`;

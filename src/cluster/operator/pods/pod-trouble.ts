@@ -34,6 +34,8 @@ export interface PodTrouble {
   readonly scheduledAt?: number;
   /** When the run of the container that ended had started, in ms since the epoch. */
   readonly ranSince?: number;
+  /** How long that run lasted, in milliseconds. */
+  readonly ranMs?: number;
 }
 
 /** Reasons of an ordinary start. */
@@ -295,12 +297,14 @@ export function containerTrouble(
   const detail = ended === undefined ? state?.waiting?.message : ended.message;
   const text = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
   const ranSince = Date.parse(ended?.startedAt ?? '');
+  const ranMs = Date.parse(ended?.finishedAt ?? '') - ranSince;
   return {
     ...troubleWith(pod, reason, `, container ${name}${suffix}`, text),
     container: { name, kind },
     restarts: restartCount,
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
     ...(Number.isNaN(ranSince) ? {} : { ranSince }),
+    ...(Number.isNaN(ranMs) ? {} : { ranMs }),
     ...(detail ? { detail: maskCredentials(detail) } : {}),
   };
 }

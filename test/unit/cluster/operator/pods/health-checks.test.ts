@@ -55,7 +55,7 @@ function restarted(
   exitCode: number,
   restartCount = 3,
   reason = 'Error',
-  { unready = STARTED, ...termination }: { unready?: string; startedAt?: string } = {},
+  { unready = STARTED, ...termination }: { unready?: string; finishedAt?: string } = {},
 ): ObservedPod {
   return {
     metadata: {
@@ -147,14 +147,30 @@ describe('the answer of a health check', () => {
       BEFORE,
     ],
     [
-      'is of an earlier run of a pod that was not ready since, and the program ended by itself',
+      'is of an earlier run of a pod that was not ready since, and the program ended by itself at once',
       false,
-      restarted(0, 3, 'Error', { unready: BEFORE }),
+      restarted(0, 3, 'Error', { unready: BEFORE, finishedAt: '2026-01-01T00:10:01Z' }),
+      ANSWER,
+      BEFORE,
+    ],
+    [
+      'is of an earlier run of a pod that was not ready since, and the program ended after several checks',
+      true,
+      restarted(0, 3, 'Error', { unready: BEFORE, finishedAt: '2026-01-01T00:10:06Z' }),
       ANSWER,
       BEFORE,
     ],
   ])('counts only when it may have ended the container (%s: %s)', (_what, expected, pod, message, at) => {
     expect(said(pod, message, at)).toBe(expected);
+  });
+
+  test('is that of the program when a newer check found no listener during a start', () => {
+    const pod = restarted(137);
+    const checks = ['Startup probe failed: dial tcp 10.0.0.1:80: connect: connection refused', ANSWER].map(
+      (message, index) => ({ message, at: Date.parse(AFTER) - index }),
+    );
+    const [trouble] = troublesOf(observedWith(pod, CHECK, checks), pod);
+    expect(trouble?.message).toContain(`last health check: ${ANSWER}`);
   });
 });
 
