@@ -31,7 +31,7 @@ export interface ReconcilerOptions {
   /** Domain below which the hub assigns URLs; absent or null: none is known. */
   readonly appDomain?: string | null | undefined;
   /** Looks up additional hosts; absent: their state is unknown, and hosts that need proof are not routed. */
-  readonly lookups?: Pick<DomainLookups, 'of' | 'forget'> | undefined;
+  readonly lookups?: Pick<DomainLookups, 'of' | 'hasFound' | 'forget'> | undefined;
   /** How long a symptom may last before the rollout fails; default: see failure-rules.ts. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** State of builds; absent: this operator runs no builds, and the status states this. */

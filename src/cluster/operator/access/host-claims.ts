@@ -1,6 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { canonicalHost } from '../../../domain/net/url-host.ts';
-import { matchesAnyCase } from '../../../domain/policy/policy.ts';
+import { matchesAnyCase, type Policy } from '../../../domain/policy/policy.ts';
+import { domainRefusal } from '../../../domain/policy/policy-domains.ts';
 import { wantedHost } from '../../../workloads/objects/app-url.ts';
 import { controllerOf, keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { ROUTE_KINDS } from '../kinds.ts';
@@ -8,6 +9,7 @@ import { identityKeys } from '../observe/cache-keys.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observed } from '../observed.ts';
 import { hostsOf } from '../status/route-state.ts';
+import { isProven, type ProofRules } from './host-proof.ts';
 import { hasGivenName } from './identity.ts';
 
 /**
@@ -32,23 +34,58 @@ export function isPlatformHost(host: string, { own, others }: PlatformHosts): bo
   return canonical === own || others.includes(canonical);
 }
 
-/**
- * Why no route may use the requested host; null: a route may use it. The host belongs to the resource that already has
- * a route with it, otherwise to the oldest resource. The message does not name the other resource, which may belong to
- * another tenant.
- */
-export function hostRefusal({ resource }: Observed, view: Hosts, platform: PlatformHosts): string | null {
+/** What decides about the hosts of all custom resources. */
+export interface HostRules extends ProofRules {
+  readonly platform: PlatformHosts;
+  /** Domain below which the server assigns URLs. null: none, or not known. */
+  readonly appDomain: string | null;
+  readonly domains: Policy['domains'];
+}
+
+/** Why no route may use the host of the requested URL; null: a route may use it, or no URL is requested. */
+export function hostRefusal({ resource }: Observed, view: Hosts, rules: HostRules): string | null {
   const host = wantedHost(resource.spec);
-  if (host === null) return null;
-  const asked = resource as unknown as UntypedObject;
-  // A route that an earlier version created is kept. Only new routes are rejected.
-  const isRouted = hasRoute(asked, host, view);
+  return host === null ? null : claimRefusal(host, resource as unknown as UntypedObject, view, rules);
+}
+
+/**
+ * Why no route of the resource may use one of its hosts; null: a route may use it. The message does not name the other
+ * resource, which may belong to another tenant.
+ */
+export function claimRefusal(
+  host: string,
+  resource: UntypedObject,
+  view: Hosts,
+  rules: HostRules,
+): string | null {
+  const refusal = refusalByRules(host, resource, view, rules);
+  if (refusal !== null) return refusal;
+  return isTaken(host, resource, view, rules) ? `the host ${host} belongs to another deployment` : null;
+}
+
+/** Why the policy or the platform does not allow the host. */
+function refusalByRules(
+  host: string,
+  resource: UntypedObject,
+  view: Hosts,
+  { platform, appDomain, domains }: HostRules,
+): string | null {
+  // The policy applies to new routes. An existing one stays when the policy becomes narrower.
+  const isRouted = hasRoute(resource, host, view);
+  if (!isHostOfUrl(host, resource)) {
+    const names = { ownHost: platform.own, platformHosts: platform.others, appDomain };
+    const policy = isRouted ? { ...domains, allowed_hosts: ['*'], refused_hosts: [] } : domains;
+    const refusal = domainRefusal(host, names, policy);
+    return refusal === null ? null : `${host} ${refusal}`;
+  }
   if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
     return `${host} is the platform's own host`;
-  if (!isRouted && isRefusedByPolicy(host, asked, platform))
-    return `the policy (custom_url.refused_hosts) does not allow the host ${host}`;
-  return isTaken(host, asked, view, () => true) ? `the host ${host} belongs to another deployment` : null;
+  return !isRouted && isRefusedByPolicy(host, resource, platform)
+    ? `the policy (custom_url.refused_hosts) does not allow the host ${host}`
+    : null;
 }
+
+const isHostOfUrl = (host: string, resource: UntypedObject) => wantedHost(resource['spec']) === host;
 
 /**
  * Whether the policy rejects the host. The policy applies only to custom hosts, not to the generated host. The
@@ -65,40 +102,38 @@ export function isRefusedByPolicy(
   return !isGiven && matchesAnyCase(canonical, refused);
 }
 
-/**
- * Whether another resource has the host. A resource that has proven that the host belongs to it comes before one that has not.
- * @param isProven whether a resource has proven it, or needs no proof
- */
-export function isTaken(
-  host: string,
-  resource: UntypedObject,
-  view: Hosts,
-  isProven: (resource: UntypedObject) => boolean,
-): boolean {
-  const [holder] = claimants(host, resource, view, isProven);
-  return holder !== undefined && keyOf(holder) !== keyOf(resource);
+/** Whether another resource has the host. */
+function isTaken(host: string, resource: UntypedObject, view: Hosts, rules: HostRules): boolean {
+  const own = rankOf(host, resource, view, rules);
+  return view.resourcesOfHost(host).some((other) => {
+    if (keyOf(other) === keyOf(resource) || isLeaving(other) || isCopy(other, resource)) return false;
+    return mayHave(host, other, view, rules) && rankOf(host, other, view, rules) < own;
+  });
+}
+
+/** Whether a resource may be routed under a host that no other resource requests. Other claims must not block a host. */
+function mayHave(host: string, resource: UntypedObject, view: Hosts, rules: HostRules): boolean {
+  if (refusalByRules(host, resource, view, rules) !== null) return false;
+  return strengthOf(host, resource, rules) !== UNPROVEN || hasRoute(resource, host, view);
 }
 
 /**
- * All resources that request the host, the holder first. Of copies of one deployment, only one is reconciled; see
- * identity.ts.
+ * The rank of a claim. The lowest one has the host: a claim with a route, then one that is proven, then one that needs no
+ * proof, then the oldest. Only one of several copies of a deployment is reconciled; see identity.ts.
  */
-function claimants(
-  host: string,
-  resource: UntypedObject,
-  view: Hosts,
-  isProven: (resource: UntypedObject) => boolean,
-): UntypedObject[] {
-  const others = view.resourcesOfHost(host).filter((other) => {
-    return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
-  });
-  if (others.length === 0) return [];
-  const rank = (each: UntypedObject) =>
-    `${hasRoute(each, host, view) ? 0 : isProven(each) ? 1 : 2} ${each.metadata.creationTimestamp ?? ''} ${keyOf(each)}`;
-  return [resource, ...others]
-    .map((each) => ({ each, rank: rank(each) }))
-    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
-    .map(({ each }) => each);
+function rankOf(host: string, resource: UntypedObject, view: Hosts, rules: HostRules): string {
+  const route = hasRoute(resource, host, view) ? 0 : 1;
+  const { creationTimestamp = '' } = resource.metadata;
+  return `${route}${strengthOf(host, resource, rules)} ${creationTimestamp} ${keyOf(resource)}`;
+}
+
+const PROVEN = 0;
+const NEEDS_NO_PROOF = 1;
+const UNPROVEN = 2;
+
+function strengthOf(host: string, resource: UntypedObject, rules: HostRules): number {
+  if (isHostOfUrl(host, resource) || !rules.domains.require_proof) return NEEDS_NO_PROOF;
+  return isProven(host, resource, rules) ? PROVEN : UNPROVEN;
 }
 
 const isLeaving = ({ metadata }: UntypedObject) => metadata.deletionTimestamp !== undefined;

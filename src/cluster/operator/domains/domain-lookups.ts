@@ -115,6 +115,12 @@ export class DomainLookups {
     };
   }
 
+  /** Whether the last lookup has found this value in the TXT record of the host. */
+  hasFound(key: string, host: string, value: string): boolean {
+    const { question, facts } = this.#byKey.get(key)?.get(host) ?? {};
+    return facts?.proven === true && question?.challenge?.value === value;
+  }
+
   /** Forgets a custom resource that was deleted. */
   forget(key: string): void {
     this.#byKey.delete(key);

@@ -1,5 +1,5 @@
 import { foreignReferences } from '../access/foreign-references.ts';
-import { hostRefusal } from '../access/host-claims.ts';
+import { type HostRules, hostRefusal } from '../access/host-claims.ts';
 import { SECRET_POLL_MS, withSecretReadings } from '../access/secret-readings.ts';
 import { checked } from '../access/spec-policy.ts';
 import { standingFailure } from '../builds/standing-failure.ts';
@@ -73,26 +73,27 @@ function withBuildAndImage(
 function addDomains(
   observed: Observed,
   key: string,
-  { view, config, policy, ownHost, platformHosts = [], appDomain, lookups }: ReconcilerOptions,
+  options: ReconcilerOptions,
   remembered: Remembered,
 ): Observed {
-  const found = observeDomains(key, observed, {
-    view,
-    config,
-    policy: policy.domains,
-    platform: { ownHost: ownHost ?? null, platformHosts, appDomain: appDomain ?? null },
-    lookups,
-  });
+  const { view, config, lookups } = options;
+  const found = observeDomains(key, observed, { view, config, rules: hostRules(options), lookups });
   remembered.domainsPauseMs = found?.pauseMs ?? null;
   return found === null ? observed : { ...observed, domains: found.hosts };
 }
 
 /** Adds why the desired host is rejected: it belongs to another deployment or the platform, or the policy rejects it. */
-function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
-  const hostRefused = hostRefusal(observed, view, {
-    own: ownHost ?? null,
-    others: platformHosts ?? [],
-    refused: policy.custom_url.refused_hosts,
-  });
+function withHost(observed: Observed, options: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, options.view, hostRules(options));
   return hostRefused === null ? observed : { ...observed, hostRefused };
+}
+
+function hostRules({ ownHost, platformHosts, appDomain, policy, lookups }: ReconcilerOptions): HostRules {
+  const { custom_url, domains } = policy;
+  return {
+    platform: { own: ownHost ?? null, others: platformHosts ?? [], refused: custom_url.refused_hosts },
+    appDomain: appDomain ?? null,
+    domains,
+    isFound: lookups && ((key, host, value) => lookups.hasFound(key, host, value)),
+  };
 }

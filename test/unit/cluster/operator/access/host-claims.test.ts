@@ -233,7 +233,8 @@ describe('the hosts that the policy rejects', () => {
       const observed = { resource: cluster.get(`ManagedDeployment/${NAMESPACE}/${name}`) };
       const { refused_hosts: refused } = policy.custom_url;
       const platform = { own: null, others: platformHosts, refused };
-      return hostRefusal(observed as unknown as Observed, cluster.view, platform);
+      const rules = { platform, appDomain: null, domains: policy.domains };
+      return hostRefusal(observed as unknown as Observed, cluster.view, rules);
     };
     expect(refusalOf(named(`https://${name}.apps.example.com`))).toBeNull();
     expect(refusalOf(named('https://console.apps.example.com'))).toMatch(/does not allow the host/);

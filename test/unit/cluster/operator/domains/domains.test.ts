@@ -361,6 +361,87 @@ describe('a host that two custom resources name', () => {
   });
 });
 
+describe('the host of a URL that another custom resource has in its domains', () => {
+  const URL_HOST = 'web.example.com';
+  const squatter = (on: World, creationTimestamp: string, more: object = {}) => {
+    const metadata = {
+      name: 'squatter',
+      namespace: 'other',
+      uid: 'b1f0c7de-0000-4000-8000-000000000009',
+      creationTimestamp,
+    };
+    const spec = resource({ ...wanting([]), routing: { domains: [URL_HOST] } });
+    on.cluster.put({ ...spec, metadata, ...more } as KubeObject);
+  };
+  const EARLIER = '2020-01-01T00:00:00Z';
+  const LATER = '2030-01-01T00:00:00Z';
+  const proven = {
+    host: URL_HOST,
+    dns: 'READY',
+    proof: 'READY',
+    certificate: 'UNKNOWN',
+    route: 'PENDING',
+    challenge: challengeValue('other', undefined),
+  };
+
+  test('is routed when the policy refuses the older claim, as the default of cloud does', async () => {
+    const shop = world([]);
+    shop.policy = resolvePolicy('self_hosted', { domains: { allowed_hosts: [], require_proof: true } });
+    squatter(shop, EARLIER);
+    shop.restart();
+    await settle(shop);
+    expect(shop.condition('RouteReady')).toBe('True RouteExists');
+  });
+
+  test('is routed when the older claim is not proven', async () => {
+    const shop = world([], { proof: true });
+    squatter(shop, EARLIER);
+    await settle(shop);
+    expect(shop.condition('RouteReady')).toBe('True RouteExists');
+  });
+
+  test('is not routed when the newer claim is proven, so that two routes never have one host', async () => {
+    const shop = world([], { proof: true });
+    squatter(shop, LATER, { status: { domains: { recordGeneration: 0, hosts: [proven] } } });
+    await settle(shop);
+    expect(shop.condition('RouteReady')).toBe('False RouteRefused');
+  });
+
+  test('is not routed when a lookup has found the proof of the newer claim, before its status records it', async () => {
+    const shop = world([], { proof: true });
+    squatter(shop, LATER);
+    const challenge = { name: challengeName(URL_HOST), value: challengeValue('other', undefined) };
+    texts = { [challenge.name]: [challenge.value] };
+    shop.lookups?.of('other/squatter', 'other', [{ host: URL_HOST, challenge, certificate: null }]);
+    await new Promise((resolve) => setImmediate(resolve));
+    await settle(shop);
+    expect(shop.condition('RouteReady')).toBe('False RouteRefused');
+  });
+
+  test('keeps its route when the newer claim is proven later', async () => {
+    const shop = world([], { proof: true });
+    await settle(shop);
+    squatter(shop, LATER, { status: { domains: { recordGeneration: 0, hosts: [proven] } } });
+    await settle(shop);
+    expect(shop.condition('RouteReady')).toBe('True RouteExists');
+  });
+});
+
+test('an unproven claim does not hide the TXT record from another one', async () => {
+  const shop = world([HOST], { proof: true });
+  const metadata = {
+    name: 'squatter',
+    namespace: 'other',
+    uid: 'b1f0c7de-0000-4000-8000-000000000009',
+    creationTimestamp: '2020-01-01T00:00:00Z',
+  };
+  const squatter = resource({ ...wanting([]), routing: { domains: [HOST] } });
+  shop.cluster.put({ ...squatter, metadata } as KubeObject);
+  await settle(shop);
+  expect(shop.condition('DomainsReady')).toBe('False DomainUnproven');
+  expect(message(shop, 'DomainsReady')).toContain(challengeName(HOST));
+});
+
 describe('hosts of the platform and of the policy', () => {
   test.each([
     ['berth.example.com', "berth.example.com must not be the platform's own host"],
