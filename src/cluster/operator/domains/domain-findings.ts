@@ -40,8 +40,8 @@ function proofOf(
 /** Until the first lookup of this process has ended, the former observation counts. */
 function dnsOf({ facts }: ObservedHost, former: StatusHost | undefined): ObservedDomain['dns'] {
   if (facts === undefined) return former?.dns ?? 'UNKNOWN';
-  if (facts.addresses === null) return 'UNKNOWN';
-  return facts.addresses.length > 0 ? 'READY' : 'PENDING';
+  if (facts.hasAddress === null) return 'UNKNOWN';
+  return facts.hasAddress ? 'READY' : 'PENDING';
 }
 
 function certificateOf(

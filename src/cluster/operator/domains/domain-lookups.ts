@@ -1,25 +1,26 @@
-import { isDeepStrictEqual } from 'node:util';
 import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { type CertificateFacts, certificateFacts } from './certificate-facts.ts';
+import { DnsOutages } from './dns-outages.ts';
+import {
+  currentFacts,
+  type HostQuestion,
+  type Lookup,
+  type LookupIntervals,
+  lookupFor,
+  NOTHING_KNOWN,
+  noteResult,
+  returnAt,
+} from './lookup.ts';
 import type { HostFacts } from './observed-host.ts';
 
 /**
  * Looks up the hosts of custom resources in DNS, and their certificates, outside the reconcile workers. Results are kept in
  * memory and looked up again at intervals, so that a status does not become stale.
  */
-
-/** What to look up for one host. */
-export interface HostQuestion {
-  readonly host: string;
-  /** The TXT record that must exist; null: no proof is needed, or it was found before. */
-  readonly challenge: { readonly name: string; readonly value: string } | null;
-  /** Name of the Certificate of cert-manager; null: none is expected. */
-  readonly certificate: string | null;
-}
 
 /** The records of a name; null: no answer. */
 type Records = readonly string[] | null;
@@ -37,7 +38,7 @@ export interface DomainLookupsOptions {
     ): Promise<UntypedObject | undefined>;
   };
   readonly clock: Pick<Clock, 'now'>;
-  /** Called when lookups of a custom resource have a result. */
+  /** Called when a lookup of a custom resource has changed something. */
   readonly answered: (key: string) => void;
   /** Aborts all lookups. */
   readonly signal: AbortSignal;
@@ -45,48 +46,25 @@ export interface DomainLookupsOptions {
   readonly intervals?: Partial<LookupIntervals>;
 }
 
-export interface LookupIntervals {
-  /** Time between two lookups of a host that lacks nothing. */
-  readonly settledMs: number;
-  /** First pause while something is missing. The pause doubles until `slowestMs`. */
-  readonly firstMs: number;
-  readonly slowestMs: number;
-}
-
 const INTERVALS: LookupIntervals = { settledMs: 300_000, firstMs: 5_000, slowestMs: 60_000 };
 
 /** Concurrent lookups, in total and for each namespace, which belongs to one tenant. */
 const LIMITS = { total: 16, perTenant: 4 };
 
-/** Number of lookups in a row without an answer after which the former answer counts as unknown. */
-const MAX_FAILURES = 2;
-
-interface Lookup {
-  readonly question: HostQuestion;
-  facts: HostFacts | undefined;
-  /** Number of lookups in a row with the same result. */
-  repeats: number;
-  failures: number;
-  running: boolean;
-  /** When the next lookup is due, in ms of the monotonic clock. */
-  dueAt: number;
-}
-
-type Hosts = Map<string, Lookup>;
-
 /** The state of all hosts of a custom resource. */
 export interface LookupState {
   /** Without hosts that have no result yet. */
   readonly facts: ReadonlyMap<string, HostFacts>;
-  /** Time until the next lookup is due, in ms; null: none is due, because all are running. */
+  /** Time in ms after which the caller has to return, unless a result is reported before; null: there are no hosts. */
   readonly pauseMs: number | null;
 }
 
 export class DomainLookups {
   readonly #options: DomainLookupsOptions;
   readonly #intervals: LookupIntervals;
-  readonly #byKey = new Map<string, Hosts>();
+  readonly #byKey = new Map<string, Map<string, Lookup>>();
   readonly #limiter = new FairLimiter(LIMITS);
+  readonly #outages = new DnsOutages();
 
   constructor(options: DomainLookupsOptions) {
     this.#options = options;
@@ -95,68 +73,117 @@ export class DomainLookups {
 
   /** The last results for the hosts of a custom resource. Starts the lookups that are due. */
   of(key: string, namespace: string, questions: readonly HostQuestion[]): LookupState {
-    const before = this.#byKey.get(key);
+    const before = this.#byKey.get(key) ?? new Map<string, Lookup>();
     const now = this.#options.clock.now();
-    const hosts: Hosts = new Map(
-      questions.map((question) => [question.host, continued(before?.get(question.host), question, now)]),
+    const hosts = new Map(
+      questions.map((question) => {
+        return [question.host, lookupFor(before.get(question.host), question, now, this.#intervals)];
+      }),
     );
+    for (const [host, { running }] of before) if (!hosts.has(host)) running?.abort();
     if (hosts.size === 0) this.#byKey.delete(key);
     else this.#byKey.set(key, hosts);
-    for (const question of questions) {
-      const lookup = hosts.get(question.host);
-      if (lookup !== undefined && !lookup.running && lookup.dueAt <= now)
-        void this.#run(key, namespace, question, lookup);
-    }
     const all = [...hosts.values()];
-    const waiting = all.filter(({ running }) => !running).map(({ dueAt }) => Math.max(0, dueAt - now));
+    // The host that has waited longest is first, because an outage stops the others.
+    const due = all.filter(({ running, dueAt }) => running === null && dueAt <= now);
+    for (const lookup of due.toSorted((a, b) => a.startedAt - b.startedAt))
+      this.#start(key, namespace, lookup);
+    const pauses = all.map((lookup) => Math.max(0, returnAt(lookup, now, this.#intervals) - now));
     return {
-      facts: new Map([...hosts].flatMap(([host, { facts }]) => (facts === undefined ? [] : [[host, facts]]))),
-      pauseMs: waiting.length === 0 ? null : Math.min(...waiting),
+      facts: new Map(
+        [...hosts].flatMap(([host, lookup]) => {
+          const facts = currentFacts(lookup, now, this.#intervals);
+          return facts === undefined ? [] : [[host, facts]];
+        }),
+      ),
+      pauseMs: pauses.length === 0 ? null : Math.min(...pauses),
     };
   }
 
   /** Whether the last lookup has found this value in the TXT record of the host. */
   hasFound(key: string, host: string, value: string): boolean {
-    const { question, facts } = this.#byKey.get(key)?.get(host) ?? {};
-    return facts?.proven === true && question?.challenge?.value === value;
+    const lookup = this.#byKey.get(key)?.get(host);
+    if (lookup?.question.challenge?.value !== value) return false;
+    return currentFacts(lookup, this.#options.clock.now(), this.#intervals)?.proven === true;
   }
 
-  /** Forgets a custom resource that was deleted. */
+  /** Forgets a custom resource that was deleted, and cancels its lookups. */
   forget(key: string): void {
+    for (const { running } of this.#byKey.get(key)?.values() ?? []) running?.abort();
     this.#byKey.delete(key);
   }
 
-  async #run(key: string, namespace: string, question: HostQuestion, lookup: Lookup): Promise<void> {
-    const { signal, answered } = this.#options;
-    lookup.running = true;
-    let facts: HostFacts;
-    try {
-      facts = await this.#limiter.run(namespace, () => this.#ask(namespace, question), signal);
-    } catch {
-      // The term has ended, or the API server did not answer.
-      facts = { addresses: null, proven: null, certificate: null };
-    }
-    lookup.running = false;
-    if (signal.aborted) return;
-    this.#note(lookup, facts, question);
-    // The host may have been removed, or its question may have changed, meanwhile.
-    if (this.#byKey.get(key)?.get(question.host) === lookup) answered(key);
+  #start(key: string, namespace: string, lookup: Lookup): void {
+    const now = this.#options.clock.now();
+    const postponed = this.#outages.until(namespace, now);
+    if (postponed === null) void this.#run(key, namespace, lookup);
+    else lookup.dueAt = postponed;
   }
 
-  async #ask(namespace: string, { host, challenge, certificate }: HostQuestion): Promise<HostFacts> {
-    const { dns, signal } = this.#options;
-    const [addresses, texts, found] = await Promise.all([
+  async #run(key: string, namespace: string, lookup: Lookup): Promise<void> {
+    const { answered, clock } = this.#options;
+    const ending = new AbortController();
+    const signal = AbortSignal.any([this.#options.signal, ending.signal]);
+    lookup.running = ending;
+    lookup.askedAt = clock.now();
+    let mustReturn = false;
+    try {
+      await this.#limiter.run(
+        namespace,
+        async () => {
+          mustReturn = await this.#lookUp(namespace, lookup, signal);
+        },
+        signal,
+      );
+    } catch {
+      // The term has ended, the host was removed, or the API server did not answer.
+      if (!signal.aborted)
+        mustReturn = noteResult(lookup, lookup.question, NOTHING_KNOWN, clock.now(), this.#intervals);
+    }
+    lookup.running = null;
+    if (!signal.aborted && mustReturn) answered(key);
+  }
+
+  /** @returns whether the caller of `of` has to return before it intends to */
+  async #lookUp(namespace: string, lookup: Lookup, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const { clock } = this.#options;
+    const postponed = this.#outages.until(namespace, clock.now());
+    if (postponed !== null) {
+      lookup.dueAt = postponed;
+      return true;
+    }
+    // The question may have changed while the lookup waited.
+    const { question } = lookup;
+    lookup.startedAt = clock.now();
+    const facts = await this.#ask(namespace, question, signal);
+    if (signal.aborted) return false;
+    this.#outages.note(namespace, facts.hasAddress !== null || facts.proven !== null, clock.now());
+    return noteResult(lookup, question, facts, clock.now(), this.#intervals);
+  }
+
+  async #ask(
+    namespace: string,
+    { host, challenge, certificate: name }: HostQuestion,
+    signal: AbortSignal,
+  ): Promise<HostFacts> {
+    const { dns } = this.#options;
+    const [addresses, texts, certificate] = await Promise.all([
       dns.addresses(host, signal),
       challenge === null ? null : dns.texts(challenge.name, signal),
-      certificate === null ? null : this.#certificate(namespace, certificate, host),
+      name === null ? null : this.#certificate(namespace, { name, host }, signal),
     ]);
     const proven = challenge === null || texts === null ? null : texts.includes(challenge.value);
-    return { addresses, proven, certificate: found };
+    return { hasAddress: addresses === null ? null : addresses.length > 0, proven, certificate };
   }
 
   /** null: the API server did not answer, or rejected the call. */
-  async #certificate(namespace: string, name: string, host: string): Promise<CertificateFacts | null> {
-    const { client, signal } = this.#options;
+  async #certificate(
+    namespace: string,
+    { name, host }: { name: string; host: string },
+    signal: AbortSignal,
+  ): Promise<CertificateFacts | null> {
+    const { client } = this.#options;
     try {
       return certificateFacts(
         await client.find(RESOURCES.Certificate, { namespace, name }, { signal }),
@@ -168,40 +195,4 @@ export class DomainLookups {
       return null;
     }
   }
-
-  #note(lookup: Lookup, facts: HostFacts, { challenge, certificate }: HostQuestion): void {
-    const { settledMs, firstMs, slowestMs } = this.#intervals;
-    const isAnswered = facts.addresses !== null && (challenge === null || facts.proven !== null);
-    lookup.failures = isAnswered ? 0 : lookup.failures + 1;
-    const keepsFormer = !isAnswered && lookup.failures < MAX_FAILURES && lookup.facts !== undefined;
-    const next = keepsFormer ? lookup.facts : facts;
-    lookup.repeats = JSON.stringify(next) === JSON.stringify(lookup.facts) ? lookup.repeats + 1 : 0;
-    lookup.facts = next;
-    const lacksNothing =
-      isAnswered &&
-      facts.addresses !== null &&
-      facts.addresses.length > 0 &&
-      (challenge === null || facts.proven === true) &&
-      (certificate === null || facts.certificate?.ready === true);
-    const pauseMs = lacksNothing
-      ? settledMs
-      : Math.min(slowestMs, firstMs * 2 ** Math.min(lookup.repeats, 16));
-    lookup.dueAt = this.#options.clock.now() + pauseMs;
-  }
-}
-
-/** The state for a question. If the question has changed, the host is looked up again at once. */
-function continued(before: Lookup | undefined, question: HostQuestion, now: number): Lookup {
-  if (before !== undefined && isDeepStrictEqual(before.question, question)) return before;
-  const facts = before?.facts;
-  const isSameChallenge = before?.question.challenge?.value === question.challenge?.value;
-  return {
-    question,
-    // A proof counts only for the value that was looked up.
-    facts: facts && (isSameChallenge ? facts : { ...facts, proven: null }),
-    repeats: 0,
-    failures: 0,
-    running: false,
-    dueAt: now,
-  };
 }

@@ -7,7 +7,8 @@ import type { UntypedObject } from '../../kube/client/object.ts';
 import { claimRefusal, type HostRules, type Hosts } from '../access/host-claims.ts';
 import { challengeFor, isProven, isRecorded } from '../access/host-proof.ts';
 import { liveChild, type Observed } from '../observed.ts';
-import type { DomainLookups, HostQuestion } from './domain-lookups.ts';
+import type { DomainLookups } from './domain-lookups.ts';
+import type { HostQuestion } from './lookup.ts';
 import type { ObservedHost } from './observed-host.ts';
 
 /** Observes the additional hosts of a custom resource, and decides which of them may be routed. */
@@ -22,7 +23,7 @@ export interface DomainsContext {
 
 export interface ObservedDomains {
   readonly hosts: readonly ObservedHost[];
-  /** Time until the next lookup is due, in ms; null: none is due. */
+  /** Time in ms after which the hosts are observed again; null: no lookup is needed. */
   readonly pauseMs: number | null;
 }
 

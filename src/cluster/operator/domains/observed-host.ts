@@ -3,8 +3,8 @@ import type { CertificateFacts } from './certificate-facts.ts';
 
 /** What is known of one host from lookups. */
 export interface HostFacts {
-  /** Addresses in DNS; null: not known. */
-  readonly addresses: readonly string[] | null;
+  /** Whether the host has an address in DNS; null: not known. Addresses are not kept, because many change all the time. */
+  readonly hasAddress: boolean | null;
   /** Whether the TXT record was found; null: not known, or not looked up. */
   readonly proven: boolean | null;
   /** null: not known, or not looked up. */

@@ -130,7 +130,7 @@ describe('an additional host without proof', () => {
     addresses = { [HOST]: ['203.0.113.7'] };
     await settle(shop);
     addresses = { [HOST]: null };
-    later(shop);
+    shop.now += 300_000;
     await shop.reconcile();
     await new Promise((resolve) => setImmediate(resolve));
     await shop.reconcile();
