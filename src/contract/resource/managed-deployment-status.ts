@@ -239,6 +239,12 @@ export const managedDeploymentStatusSchema = z
                 .describe(
                   'Value that the TXT record of the host had when it was verified. Another value is verified again.',
                 ),
+              routedBeforeProof: z
+                .boolean()
+                .optional()
+                .describe(
+                  'Whether the host was routed before the policy asked for proof. Its route stays until the host is removed from the spec.',
+                ),
             }),
           )
           .max(MAX_DOMAINS)

@@ -108,7 +108,8 @@ export const REASONS = {
   RouteUnsupported: 'The cluster does not have the kind of object that BERTH_ROUTING requires.',
   // additional hosts
   DomainsRouted: 'Every additional host is routed, and lacks nothing that Berth observes.',
-  DomainUnproven: 'An additional host is not routed, because its TXT record was not found.',
+  DomainUnproven:
+    'The TXT record of an additional host was not found. The host is not routed, unless it was routed before the policy asked for proof.',
   DomainRefused:
     'An additional host has no route: the policy or the gateway does not allow it, or another deployment uses it.',
   DomainRoutePending:

@@ -146,7 +146,7 @@ function routesOf({ routes }: ManagedDeploymentStatus): Pick<ObservedReport, 'ro
 /** Hosts of a resource that is being deleted are not reported as current. */
 function domainsOf({ domains }: ManagedDeploymentStatus): Pick<ObservedReport, 'domains'> {
   if (domains === undefined) return {};
-  const hosts = domains.hosts.map(({ challenge: _, ...host }) => host);
+  const hosts = domains.hosts.map(({ challenge: _, routedBeforeProof: __, ...host }) => host);
   return { domains: { generation: domains.recordGeneration, hosts } };
 }
 

@@ -6,7 +6,7 @@ import { routeKind } from '../../../workloads/objects/routing.ts';
 import type { Observed } from '../observed.ts';
 import { type Finding, shortened } from '../status/conditions.ts';
 import { routeOfHost } from '../status/route-state.ts';
-import type { ObservedHost } from './observed-host.ts';
+import { isAdmitted, type ObservedHost } from './observed-host.ts';
 
 /**
  * The state of each additional host, from what was observed. A host that lacks something does not affect the condition Ready:
@@ -63,7 +63,7 @@ const ROUTE_STATES: Readonly<Partial<Record<Reason, ObservedDomain['route']>>> =
 
 function routeOf(host: ObservedHost, observed: Observed, config: RenderConfig) {
   if (host.refused !== null) return { state: 'REFUSED', message: host.refused } as const;
-  if (!host.proven) return { state: 'PENDING', message: '' } as const;
+  if (!isAdmitted(host)) return { state: 'PENDING', message: '' } as const;
   const { reason, message } = routeOfHost(observed, host, config);
   return { state: ROUTE_STATES[reason] ?? 'PENDING', message } as const;
 }
@@ -72,13 +72,14 @@ function routeOf(host: ObservedHost, observed: Observed, config: RenderConfig) {
 function troubleOf(host: ObservedHost, state: ObservedDomain, routeMessage: string): Trouble | null {
   const { host: name, challenge, facts } = host;
   if (state.route === 'REFUSED') return { reason: 'DomainRefused', message: routeMessage };
+  const effect = isAdmitted(host) ? `${name} keeps its route, but is not proven` : `${name} is not routed`;
   if (challenge !== null && state.proof === 'PENDING') {
     const message = `create the TXT record ${challenge.name} with the value ${challenge.value}`;
-    return { reason: 'DomainUnproven', message: `${name} is not routed: ${message}` };
+    return { reason: 'DomainUnproven', message: `${effect}: ${message}` };
   }
   if (challenge !== null && state.proof === 'UNKNOWN') {
     const message = `the TXT record ${challenge.name} must have the value ${challenge.value}, and the DNS server does not answer`;
-    return { reason: 'DomainUnknown', message: `${name} is not routed: ${message}` };
+    return { reason: 'DomainUnknown', message: `${effect}: ${message}` };
   }
   if (state.route !== 'READY') return { reason: 'DomainRoutePending', message: routeMessage };
   if (state.dns === 'PENDING')
@@ -109,7 +110,8 @@ function judge(host: ObservedHost, observed: Observed, config: RenderConfig): Ju
   const trouble = troubleOf(host, state, route.message);
   const message = trouble === null ? {} : { message: shortened(trouble.message, MAX_DOMAIN_MESSAGE) };
   const verified = host.challenge !== null && host.proven ? { challenge: host.challenge.value } : {};
-  return { state: { ...state, ...message, ...verified }, trouble };
+  const before = host.routedBeforeProof ? { routedBeforeProof: true } : {};
+  return { state: { ...state, ...message, ...verified, ...before }, trouble };
 }
 
 /** The condition and the status of the additional hosts. */

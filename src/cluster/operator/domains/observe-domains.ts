@@ -4,8 +4,8 @@ import { hostRouteName, hostTlsSecretName } from '../../../workloads/names.ts';
 import { wantedDomains } from '../../../workloads/objects/app-url.ts';
 import { routeKind } from '../../../workloads/objects/routing.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
-import { claimRefusal, type HostRules, type Hosts } from '../access/host-claims.ts';
-import { challengeFor, isProven, isRecorded } from '../access/host-proof.ts';
+import { claimRefusal, type HostRules, type Hosts, hasRoute } from '../access/host-claims.ts';
+import { challengeFor, isProven, isRecorded, recordedHost } from '../access/host-proof.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import type { DomainLookups } from './domain-lookups.ts';
 import type { HostQuestion } from './lookup.ts';
@@ -44,6 +44,12 @@ function questionsOf(
   });
 }
 
+/** Whether the host was routed while the policy asked for no proof. The status records it, so that a restart does not end it. */
+function wasRoutedBefore(resource: UntypedObject, host: string, isRouted: boolean): boolean {
+  const { proof, routedBeforeProof = false } = recordedHost(resource, host) ?? {};
+  return routedBeforeProof || (proof === 'NOT_REQUIRED' && isRouted);
+}
+
 /** The additional hosts of a custom resource; null: it has no additional hosts. */
 export function observeDomains(
   key: string,
@@ -70,7 +76,10 @@ export function observeDomains(
     const own = resource as unknown as UntypedObject;
     const proven = challenge === null || isProven(host, own, rules);
     const refused = claimRefusal(host, own, view, rules);
-    return { host, routeName, refused, challenge, proven, facts: state?.facts.get(host) };
+    const routed = hasRoute(own, host, view);
+    const routedBeforeProof = !proven && wasRoutedBefore(own, host, routed);
+    const facts = state?.facts.get(host);
+    return { host, routeName, refused, challenge, proven, routedBeforeProof, routed, facts };
   });
   return { hosts, pauseMs: state?.pauseMs ?? null };
 }

@@ -22,9 +22,14 @@ export interface ObservedHost {
   readonly challenge: Challenge | null;
   /** Whether the TXT record was found, now or before; true if the policy asks for no proof. */
   readonly proven: boolean;
+  /** Whether the host was routed before the policy asked for proof, and lacks the proof. */
+  readonly routedBeforeProof: boolean;
+  /** Whether a route of the custom resource has the host. */
+  readonly routed: boolean;
   /** The last results; undefined: the host was not looked up since this process leads. */
   readonly facts: HostFacts | undefined;
 }
 
-/** Whether a host may be routed. */
-export const isAdmitted = ({ refused, proven }: ObservedHost): boolean => refused === null && proven;
+/** Whether a host may be routed. A stricter policy takes down no app that serves, but it allows no new route. */
+export const isAdmitted = ({ refused, proven, routedBeforeProof, routed }: ObservedHost): boolean =>
+  refused === null && (proven || (routedBeforeProof && routed));

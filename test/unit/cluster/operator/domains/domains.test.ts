@@ -239,6 +239,60 @@ describe('an additional host that needs proof', () => {
   });
 });
 
+describe('a host that was routed before the policy asked for proof', () => {
+  const stricter = (shop: World) => {
+    shop.policy = resolvePolicy('self_hosted', { domains: { require_proof: true } });
+    shop.lookups = lookupsOf(shop);
+    shop.restart();
+  };
+
+  async function routedBefore(): Promise<World> {
+    const shop = world([HOST]);
+    addresses = { [HOST]: ['203.0.113.7'] };
+    await settle(shop);
+    stricter(shop);
+    await settle(shop);
+    return shop;
+  }
+
+  test('keeps its route, also after a restart, and reports the missing record until it is found', async () => {
+    const shop = await routedBefore();
+    stricter(shop);
+    await settle(shop);
+    expect(shop.cluster.get(routeId(HOST))).toBeDefined();
+    expect(stateOf(shop)).toMatchObject({ proof: 'PENDING', route: 'READY', routedBeforeProof: true });
+    expect(shop.condition('DomainsReady')).toBe('False DomainUnproven');
+    expect(message(shop, 'DomainsReady')).toContain(`${HOST} keeps its route, but is not proven`);
+    texts = record();
+    later(shop);
+    await settle(shop);
+    expect(stateOf(shop)).toMatchObject({ proof: 'READY', route: 'READY' });
+    expect(stateOf(shop)?.routedBeforeProof).toBeUndefined();
+    expect(shop.condition('DomainsReady')).toBe('True DomainsRouted');
+  });
+
+  test.each([
+    ['is removed from the list', (shop: World) => shop.change(wanting([]))],
+    ['loses its route by hand', (shop: World) => shop.cluster.remove(routeId(HOST))],
+  ])('needs its proof when it %s', async (_what, giveUp) => {
+    const shop = await routedBefore();
+    giveUp(shop);
+    await settle(shop);
+    shop.change(wanting([HOST]));
+    await settle(shop);
+    expect(shop.cluster.get(routeId(HOST))).toBeUndefined();
+    expect(stateOf(shop)).toMatchObject({ proof: 'PENDING', route: 'PENDING' });
+  });
+
+  test('gives no exemption to a host that is added later', async () => {
+    const shop = await routedBefore();
+    shop.change(wanting([HOST, OTHER]));
+    await settle(shop);
+    expect(shop.cluster.get(routeId(HOST))).toBeDefined();
+    expect(shop.cluster.get(routeId(OTHER))).toBeUndefined();
+  });
+});
+
 describe('the certificate of an additional host', () => {
   const name = hostTlsSecretName({ metadata: { name: 'web' } }, hostHash(HOST));
   const certificate = (status: object, dnsNames = [HOST]): UntypedObject => ({
