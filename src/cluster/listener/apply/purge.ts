@@ -22,6 +22,7 @@ import { checkNamespace } from '../refusal.ts';
 import type { Resource, ResourceView } from '../resource-view.ts';
 import type { StepResult } from './apply.ts';
 import { belongsToDeployment, type EnvSecrets } from './env-secrets.ts';
+import { formerDomainHashes } from './former-domains.ts';
 import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 
@@ -111,10 +112,14 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
   ];
 }
 
-/** Secrets that cert-manager keeps, which have no label of Berth. */
-function certificateSecrets({ name, domains = [] }: PurgeWork): string[] {
+/**
+ * Secrets that cert-manager keeps, which have no label of Berth: those of the hosts that the hub knows, and of all hosts that the
+ * custom resource has or had. The hub no longer knows a host that was removed just before the deletion.
+ */
+function certificateSecrets({ name, domains = [] }: PurgeWork, live: Resource | undefined): string[] {
   const ofApp = { metadata: { name } };
-  return [tlsSecretName(ofApp), ...domains.map((host) => hostTlsSecretName(ofApp, hostHash(host)))];
+  const hashes = new Set([...domains.map(hostHash), ...formerDomainHashes(live, {})]);
+  return [tlsSecretName(ofApp), ...[...hashes].map((hash) => hostTlsSecretName(ofApp, hash))];
 }
 
 /** @returns the objects that still existed */
@@ -140,10 +145,16 @@ async function deleteUnowned(
 }
 
 /**
- * State between the checks of one deployment: the Secrets that its custom resource named while it existed, and the
- * number of checks.
+ * State between the checks of one deployment: the Secrets and the certificates that its custom resource named while it
+ * existed, and the number of checks.
  */
-export type PurgeMemory = Map<string, { names: readonly string[]; checks: number }>;
+export type PurgeMemory = Map<string, PurgeSecrets & { checks: number }>;
+
+/** Names of the Secrets to delete. */
+interface PurgeSecrets {
+  readonly names: readonly string[];
+  readonly certificates: readonly string[];
+}
 
 /** The result of one check: objects that still exist, and what is known to block them. */
 interface Found {
@@ -202,7 +213,7 @@ async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSig
 /** Removes the objects that outlive the custom resource. */
 async function removeRest(
   item: PurgeWork,
-  names: readonly string[],
+  { names, certificates }: PurgeSecrets,
   deps: PurgeDeps,
   signal: AbortSignal,
 ): Promise<Found> {
@@ -212,7 +223,7 @@ async function removeRest(
   const ofKind = (kind: string) => (object: KubeObject) => ({ ...object, kind });
   await attempt(found, namespace, async () => {
     const kept = await secrets.remove(item, names, guard, signal);
-    for (const secret of certificateSecrets(item)) {
+    for (const secret of certificates) {
       const tls = await secrets.removeCertificate(item, secret, guard, signal);
       if (tls !== undefined && (tls.metadata.finalizers ?? []).length > 0) kept.push(tls);
     }
@@ -284,9 +295,10 @@ export async function purgeItem(
     return [];
   });
   const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
-  memory.set(deploymentId, { names, checks });
   // guard: purge-of-another
   if (live?.spec?.deploymentId !== deploymentId) live = undefined;
+  const certificates = [...new Set([...(known?.certificates ?? []), ...certificateSecrets(item, live)])];
+  memory.set(deploymentId, { names, certificates, checks });
   if (live !== undefined) {
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
@@ -307,7 +319,7 @@ export async function purgeItem(
     memory.delete(deploymentId);
     return { kind: 'done' };
   }
-  const found = await removeRest(item, names, deps, signal);
+  const found = await removeRest(item, { names, certificates }, deps, signal);
   if (found.left.length === 0) await attempt(found, namespace, () => leftPods(item, deps, signal));
   if (found.rejected || found.left.length > 0) {
     return later(await restHolds(found, item, checks, deps, signal), found.rejected);

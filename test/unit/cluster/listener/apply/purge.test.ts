@@ -90,6 +90,30 @@ describe('a purge', () => {
     expect([...cluster.objects.keys()]).toEqual([`Secret ${NAMESPACE}/${other}`]);
   });
 
+  it('deletes the certificates of hosts that were removed just before, which only the custom resource names', async () => {
+    const [noted, applied, other] = ['noted.example.org', 'applied.example.org', 'other.example.org'];
+    const secretOf = (host = '') => `${NAME}-tls-${hostHash(host)}`;
+    for (const name of [noted, applied, other].map(secretOf)) {
+      const annotations = { 'cert-manager.io/certificate-name': name };
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: NAMESPACE, annotations },
+      });
+    }
+    const resource = (name: string, spec: object, host = '') => {
+      const annotations = { 'berth.dev/former-domains': hostHash(host) };
+      const metadata = { name, namespace: NAMESPACE, labels: OURS, annotations };
+      cluster.put({ apiVersion: 'berth.dev/v1alpha1', kind: 'ManagedDeployment', metadata, spec });
+    };
+    resource(NAME, specOf(1, { routing: { domains: [applied] } }), noted);
+    await purge(purgeWork({ domains: [] }));
+    expect([...cluster.objects.keys()]).toEqual([`Secret ${NAMESPACE}/${secretOf(other)}`]);
+    resource(NAME, specOf(1, { deploymentId: 'other' }), other);
+    await purgeOnce(purgeWork({ domains: [] }));
+    expect(cluster.get('Secret', secretOf(other))).toBeDefined();
+  });
+
   it('checks often at first, and less often later', async () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
     const waits: unknown[] = [];
