@@ -1,4 +1,5 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { unobservedDomain } from '../../../domain/app-hosts/domain-status.ts';
 import {
   type ConditionType,
   isDataReady,
@@ -38,6 +39,7 @@ export function rejectedStatus(
   const { Paused: _former, ...others } = everyCondition(resource, unseen);
   return {
     ...rest,
+    ...unobservedDomains(rest),
     ...(wasPaused(resource) ? restartedDeadlines(rest, now) : {}),
     observedGeneration: resource.metadata.generation,
     ...(resource.status?.deploymentStatus === undefined
@@ -45,6 +47,23 @@ export function rejectedStatus(
       : { deploymentStatus: 'UNKNOWN' satisfies DeploymentStatus }),
     conditions: toConditions({ ...others, Ready, ...progress }, resource, now),
   };
+}
+
+/** The additional hosts without their former states. Decisions about their proof are kept. */
+function unobservedDomains({
+  domains,
+  routes,
+}: ManagedDeploymentStatus): Pick<ManagedDeploymentStatus, 'domains'> {
+  if (domains === undefined) return {};
+  const hosts = domains.hosts.map(({ host, challenge, proof, routedBeforeProof: before }) => {
+    const isRouted = proof === 'NOT_REQUIRED' && routes?.hosts.includes(host) === true;
+    return {
+      ...unobservedDomain(host),
+      ...(challenge === undefined ? {} : { challenge }),
+      ...(before === true || isRouted ? { routedBeforeProof: true } : {}),
+    };
+  });
+  return { domains: { ...domains, hosts } };
 }
 
 /** The rollout and the wait in the status, which begin again after a pause. This status no longer shows the pause. */

@@ -293,6 +293,46 @@ describe('a host that was routed before the policy asked for proof', () => {
   });
 });
 
+describe('a spec that cannot be parsed', () => {
+  const reject = async (shop: World) => {
+    shop.cluster.edit(RESOURCE_ID, (object) => {
+      (object['spec'] as { routing: object }).routing = { url: 'no url', domains: [HOST] };
+    });
+    await shop.reconcileOnce().catch(() => []);
+    expect(shop.condition('Ready')).toBe('False Refused');
+  };
+  const unknown = { host: HOST, dns: 'UNKNOWN', proof: 'UNKNOWN', certificate: 'UNKNOWN', route: 'UNKNOWN' };
+
+  test('makes the states of the hosts UNKNOWN, and keeps their proof', async () => {
+    const shop = world([HOST], { proof: true });
+    addresses = { [HOST]: ['203.0.113.7'] };
+    texts = record();
+    await settle(shop);
+    expect(stateOf(shop)).toMatchObject({ dns: 'READY', route: 'READY' });
+    await reject(shop);
+    expect(stateOf(shop)).toEqual({ ...unknown, challenge: challengeValue(NAMESPACE, 'token') });
+    expect(shop.condition('DomainsReady')).toBe('Unknown Refused');
+    texts = {};
+    shop.lookups = lookupsOf(shop);
+    shop.change(wanting([HOST]));
+    shop.restart();
+    await settle(shop);
+    expect(stateOf(shop)).toMatchObject({ proof: 'READY', route: 'READY' });
+  });
+
+  test('keeps that a host was routed without proof, so that a stricter policy does not remove its route', async () => {
+    const shop = world([HOST]);
+    await settle(shop);
+    await reject(shop);
+    expect(stateOf(shop)).toEqual({ ...unknown, routedBeforeProof: true });
+    shop.policy = resolvePolicy('self_hosted', { domains: { require_proof: true } });
+    shop.change(wanting([HOST]));
+    shop.restart();
+    await settle(shop);
+    expect(stateOf(shop)).toMatchObject({ proof: 'PENDING', route: 'READY' });
+  });
+});
+
 describe('the certificate of an additional host', () => {
   const name = hostTlsSecretName({ metadata: { name: 'web' } }, hostHash(HOST));
   const certificate = (status: object, dnsNames = [HOST]): UntypedObject => ({
