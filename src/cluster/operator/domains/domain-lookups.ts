@@ -73,14 +73,14 @@ export class DomainLookups {
 
   /** The last results for the hosts of a custom resource. Starts the lookups that are due. */
   of(key: string, namespace: string, questions: readonly HostQuestion[]): LookupState {
-    const before = this.#byKey.get(key) ?? new Map<string, Lookup>();
+    const former = this.#byKey.get(key) ?? new Map<string, Lookup>();
     const now = this.#options.clock.now();
     const hosts = new Map(
       questions.map((question) => {
-        return [question.host, lookupFor(before.get(question.host), question, now, this.#intervals)];
+        return [question.host, lookupFor(former.get(question.host), question, now, this.#intervals)];
       }),
     );
-    for (const [host, { running }] of before) if (!hosts.has(host)) running?.abort();
+    for (const [host, { running }] of former) if (!hosts.has(host)) running?.abort();
     if (hosts.size === 0) this.#byKey.delete(key);
     else this.#byKey.set(key, hosts);
     const all = [...hosts.values()];

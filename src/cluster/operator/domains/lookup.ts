@@ -51,7 +51,7 @@ export interface Lookup {
   dueAt: number;
   /** When the caller returns if nothing is reported before. */
   returnsAt: number;
-  /** Cancels the lookup that is waiting or running; null: there is none. */
+  /** Cancels the lookup that is waiting or running; null: no lookup is. */
   running: AbortController | null;
 }
 
