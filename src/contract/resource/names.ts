@@ -106,8 +106,7 @@ export function hostHash(host: string): string {
 /** Name of the Lease of the operators of a cluster, in the namespace of Berth. */
 export const OPERATOR_LEASE = 'berth-operator';
 
-/** Name of the Secret with the key of the annotation `secretReferences`, in the namespace of Berth. */
-export const MARKER_KEY_SECRET = 'berth-secret-marker-key';
+export { MARKER_KEY_SECRET } from '../../domain/policy/referenceable-secrets.ts';
 
 /** Name of the immutable Secret with the environment of a revision. */
 export function envSecretName(app: string, revisionNumber: number): string {
