@@ -323,6 +323,41 @@ describe('a Secret that deployments may not use', () => {
   });
 });
 
+describe('a deployment in the namespace of Berth itself', () => {
+  test('does not run, and the reason is clear', async () => {
+    const world = new World(revised('web:1', 1, reference('berth', 'DATABASE_URL')));
+    world.ownNamespace = NAMESPACE;
+    world.restart();
+    world.cluster.put(secret('berth', { DATABASE_URL: 'x' }));
+    await steps(world, 12);
+    expect(world.status.failedRevision).toMatchObject({ reason: 'Refused' });
+    expect(message(world, 'Ready')).toContain(
+      `metadata.namespace: ${NAMESPACE} is the namespace of Berth itself`,
+    );
+    expect(template(world, 'api')).toBeUndefined();
+  });
+
+  test('keeps the pods that an earlier version allowed, but gets no Secret of this namespace', async () => {
+    const world = new World(revised('web:1', 1));
+    await world.converge();
+    world.ownNamespace = NAMESPACE;
+    world.restart();
+    expect(await world.converge()).toEqual([]);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:2']);
+    world.cluster.put(secret('berth', { 'api-key': 'x' }));
+    const uses = [reference('berth'), { revision: { image: 'web:3', number: 3, envSecretName: 'berth' } }];
+    for (const [index, use] of uses.entries()) {
+      world.change(revised('web:3', 3 + index, use));
+      await steps(world, 12);
+      expect(message(world, 'Ready')).toContain('is in the namespace of Berth itself');
+      expect(world.status.activeRevision).toMatchObject({ number: 2 });
+      expect(world.images('api')).toEqual(['web:2']);
+    }
+  });
+});
+
 test('two operators that need the key at the same time use one key', async () => {
   const world = new World(revised('web:1', 1, reference('payments')));
   world.cluster.put(secret('payments', { 'api-key': 'x' }));
