@@ -8,7 +8,7 @@ import {
   MARKER_KEY_SECRET,
 } from '../../../../src/contract/resource/names.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
-import { message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
+import { CONFIG, message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
 import { Namespace } from './several-resources.ts';
 
 /** References to Secrets: the operator reads their values at an interval, and replaces pods when a value changes. */
@@ -263,6 +263,7 @@ describe('a Secret that deployments may not use', () => {
     ['a release of Helm by its name', 'sh.helm.release.v1.shop.v1', {}],
   ];
   const container = (more: object) => ({ podTemplate: { sidecars: [{ name: 's', image: 's:1', ...more }] } });
+  const volume = (source: object) => ({ podTemplate: { volumes: [{ name: 'v', ...source }] } });
   const USES: [what: string, use: (name: string) => object][] = [
     ['secretReferences', (name) => reference(name)],
     ['envFrom', (name) => container({ envFrom: [{ secretRef: { name } }] })],
@@ -270,10 +271,27 @@ describe('a Secret that deployments may not use', () => {
       'valueFrom',
       (name) => container({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'api-key' } } }] }),
     ],
-    ['volumes', (name) => ({ podTemplate: { volumes: [{ name: 'v', secret: { secretName: name } }] } })],
+    [
+      'envFrom of initContainers',
+      (name) => ({
+        podTemplate: { initContainers: [{ name: 'i', image: 'i:1', envFrom: [{ secretRef: { name } }] }] },
+      }),
+    ],
+    ['volumes', (name) => volume({ secret: { secretName: name } })],
+    ['projected volumes', (name) => volume({ projected: { sources: [{ secret: { name } }] } })],
+    [
+      'csi volumes',
+      (name) => volume({ csi: { driver: 'csi.example.com', nodePublishSecretRef: { name } } }),
+    ],
   ];
+  /** Only the kubelet reads a pull Secret, so a deployment may name its own Secrets there, and no label is needed. */
+  const PULL = (name: string) => ({ podTemplate: { imagePullSecrets: [{ name }] } });
+  const OF_OTHERS = REFUSED.filter(([, name]) => !name.startsWith('web-'));
 
-  test.each(USES.flatMap(([field, use]) => REFUSED.map((row) => [field, ...row, use] as const)))(
+  test.each([
+    ...USES.flatMap(([field, use]) => REFUSED.map((row) => [field, ...row, use] as const)),
+    ...OF_OTHERS.map((row) => ['imagePullSecrets', ...row, PULL] as const),
+  ])(
     'is not used by %s: %s',
     async (_field, _what, name, options, use) => {
       const world = new World(revised('web:1', 1));
@@ -291,15 +309,22 @@ describe('a Secret that deployments may not use', () => {
     },
   );
 
-  test.each(USES)('needs a label when the policy requires one: %s', async (_field, use) => {
-    const world = new World(revised('web:1', 1));
+  /** A deployment that runs while the policy requires the label. */
+  async function strict(more: object = {}): Promise<World> {
+    const world = new World(revised('web:1', 1, more));
     world.policy = {
       ...resolvePolicy('self_hosted'),
       secret_references: { labelled_only: true, max_secrets: 20 },
     };
     world.restart();
-    await world.converge();
     world.cluster.put(secret('payments', { 'api-key': 'x' }));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 1 });
+    return world;
+  }
+
+  test.each(USES)('needs a label when the policy requires one: %s', async (_field, use) => {
+    const world = await strict();
     world.change(revised('web:1', 2, use('payments')));
     await steps(world, 8);
     expect(message(world, 'Ready')).toContain('does not have the label berth.dev/referenceable=true');
@@ -311,6 +336,38 @@ describe('a Secret that deployments may not use', () => {
     await world.converge();
     expect(world.status.activeRevision).toMatchObject({ number: 3 });
   });
+
+  test.each(USES)('needs the label also when pods use it to pull images: %s', async (_field, use) => {
+    const world = await strict(PULL('payments'));
+    world.change(revised('web:1', 2, use('payments')));
+    await steps(world, 8);
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 1 },
+      failedRevision: { number: 2, reason: 'Refused' },
+    });
+    expect(message(world, 'Ready')).toContain('does not have the label berth.dev/referenceable=true');
+    world.change(revised('web:2', 3, PULL('payments')));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 3 });
+  });
+
+  test.each([...USES, ['imagePullSecrets', PULL] as const])(
+    'is that of the OTLP headers of the platform, although Berth adds it to the app: %s',
+    async (_field, use) => {
+      const world = new World(revised('web:1', 1));
+      world.cluster.put(secret('otlp-headers', { OTEL_EXPORTER_OTLP_HEADERS: 'x=y' }));
+      world.restart({ ...CONFIG, otlpEndpoint: 'https://otlp.example', otlpHeadersSecret: 'otlp-headers' });
+      await world.converge();
+      expect(JSON.stringify(template(world, 'api'))).toContain('"name":"otlp-headers"');
+      world.change(revised('web:1', 2, use('otlp-headers')));
+      await steps(world, 8);
+      expect(message(world, 'Ready')).toContain('belongs to the platform and cannot be used here');
+      expect(world.status).toMatchObject({
+        activeRevision: { number: 1 },
+        failedRevision: { number: 2, reason: 'Refused' },
+      });
+    },
+  );
 
   test('is a certificate of another deployment', async () => {
     const world = new Namespace();
