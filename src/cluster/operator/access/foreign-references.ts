@@ -59,7 +59,9 @@ export async function foreignReferences(
   if (isOfSpec && before.pauseMs === null && ticks < before.at + ALLOWED_MS) return [];
   const forbidden: Forbidden[] = [];
   for (const reference of referencedObjects(observed.resource)) {
-    const message = mayBeForeign(reference, observed, check.rules) ? await whyForbidden(reference, observed, check) : null;
+    const message = mayBeForeign(reference, observed, check.rules)
+      ? await whyForbidden(reference, observed, check)
+      : null;
     const { resourcePath, ofPodTemplate } = reference;
     if (message !== null) forbidden.push({ resourcePath, message, ofPodTemplate });
   }

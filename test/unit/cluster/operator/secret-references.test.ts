@@ -1,73 +1,25 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { KubeObject, UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
-import {
-  ANNOTATIONS,
-  LABELS,
-  MANAGED_BY,
-  MARKER_KEY_SECRET,
-} from '../../../../src/contract/resource/names.ts';
+import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import { LABELS, MANAGED_BY, MARKER_KEY_SECRET } from '../../../../src/contract/resource/names.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { CONFIG, message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
+import {
+  api,
+  change,
+  marker,
+  POLL_MS,
+  reference,
+  type SecretOptions,
+  secret,
+  serving,
+  storedNames,
+} from './secret-reference-fixtures.ts';
 import { Namespace } from './several-resources.ts';
 
 /** References to Secrets: the operator reads their values at an interval, and replaces pods when a value changes. */
 
-const encoded = (data: Readonly<Record<string, string>>) =>
-  Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-  );
-
-interface SecretOptions {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly type?: string;
-}
-
-const secret = (
-  name: string,
-  data: Readonly<Record<string, string>>,
-  { labels = {}, type = 'Opaque' }: SecretOptions = {},
-) =>
-  ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name, namespace: NAMESPACE, labels },
-    type,
-    data: encoded(data),
-  }) as unknown as KubeObject;
-
-const reference = (secretName: string, secretKey = 'api-key') => ({
-  podTemplate: { secretReferences: [{ name: 'STRIPE_KEY', secretName, secretKey }] },
-});
-const POLL_MS = 60_000;
-
-function change(world: World, name: string, data: Readonly<Record<string, string>>): void {
-  world.cluster.edit(`Secret/${NAMESPACE}/${name}`, (object) => {
-    object['data'] = encoded(data);
-  });
-}
-
 const uidOf = (world: World) => world.cluster.get(`Secret/${NAMESPACE}/payments`)?.metadata.uid;
-const storedNames = (world: World) =>
-  world.cluster
-    .list('ControllerRevision')
-    .filter((object: UntypedObject) => (object['data'] as { templates?: object })?.templates !== undefined)
-    .map(({ metadata }) => metadata.name);
-
-interface Template {
-  metadata: { annotations: Record<string, string> };
-  spec: { containers: { env: { name: string; valueFrom?: object }[] }[] };
-}
-const api = (world: World) => template(world, 'api') as Template;
-const marker = (world: World) => api(world).metadata.annotations[ANNOTATIONS.secretReferences];
-
-async function serving(value = 's3cret-value'): Promise<World> {
-  const world = new World(revised('web:1', 1, reference('payments')));
-  world.cluster.put(secret('payments', { 'api-key': value }));
-  await world.converge();
-  return world;
-}
-
 describe('a reference to a Secret', () => {
   test('is read by the pods, and its value is nowhere else', async () => {
     const world = await serving();
@@ -237,17 +189,6 @@ describe('a revision whose Secret or key is missing', () => {
   });
 });
 
-test('the active revision follows its Secret while a newer revision has failed', async () => {
-  const world = await serving();
-  const first = marker(world);
-  world.change(revised('web:2', 2, reference('absent')));
-  await steps(world, 12);
-  expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'SecretReferenceMissing' });
-  expect(marker(world)).toBe(first);
-  await world.converge();
-  expect(world.status.activeRevision).toMatchObject({ number: 1 });
-});
-
 describe('a Secret that deployments may not use', () => {
   const labelled = (labels: Readonly<Record<string, string>>) => ({ labels });
   const REFUSED: [what: string, name: string, options: SecretOptions][] = [
@@ -279,10 +220,7 @@ describe('a Secret that deployments may not use', () => {
     ],
     ['volumes', (name) => volume({ secret: { secretName: name } })],
     ['projected volumes', (name) => volume({ projected: { sources: [{ secret: { name } }] } })],
-    [
-      'csi volumes',
-      (name) => volume({ csi: { driver: 'csi.example.com', nodePublishSecretRef: { name } } }),
-    ],
+    ['csi volumes', (name) => volume({ csi: { driver: 'csi.example.com', nodePublishSecretRef: { name } } })],
   ];
   /** Only the kubelet reads a pull Secret, so a deployment may name its own Secrets there, and no label is needed. */
   const PULL = (name: string) => ({ podTemplate: { imagePullSecrets: [{ name }] } });
@@ -291,23 +229,20 @@ describe('a Secret that deployments may not use', () => {
   test.each([
     ...USES.flatMap(([field, use]) => REFUSED.map((row) => [field, ...row, use] as const)),
     ...OF_OTHERS.map((row) => ['imagePullSecrets', ...row, PULL] as const),
-  ])(
-    'is not used by %s: %s',
-    async (_field, _what, name, options, use) => {
-      const world = new World(revised('web:1', 1));
-      await world.converge();
-      const id = `Secret/${NAMESPACE}/${name}`;
-      if (world.cluster.get(id) === undefined) world.cluster.put(secret(name, { 'api-key': 'x' }, options));
-      world.change(revised('web:1', 2, use(name)));
-      await steps(world, 12);
-      expect(message(world, 'Ready')).toMatch(/cannot be used here/);
-      expect(world.status).toMatchObject({
-        activeRevision: { number: 1 },
-        failedRevision: { reason: 'Refused' },
-      });
-      expect(JSON.stringify(template(world, 'api'))).not.toMatch(/"(secret)?[nN]ame":"(other|sh\.helm)/);
-    },
-  );
+  ])('is not used by %s: %s', async (_field, _what, name, options, use) => {
+    const world = new World(revised('web:1', 1));
+    await world.converge();
+    const id = `Secret/${NAMESPACE}/${name}`;
+    if (world.cluster.get(id) === undefined) world.cluster.put(secret(name, { 'api-key': 'x' }, options));
+    world.change(revised('web:1', 2, use(name)));
+    await steps(world, 12);
+    expect(message(world, 'Ready')).toMatch(/cannot be used here/);
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 1 },
+      failedRevision: { reason: 'Refused' },
+    });
+    expect(JSON.stringify(template(world, 'api'))).not.toMatch(/"(secret)?[nN]ame":"(other|sh\.helm)/);
+  });
 
   /** A deployment that runs while the policy requires the label. */
   async function strict(more: object = {}): Promise<World> {
