@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG, message, NAMESPACE, revised, steps, template, type World } from './fixtures.ts';
+import { CONFIG, message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
 import {
   change,
   marker,
@@ -137,6 +137,30 @@ describe.each(FAILURES)('while %s, a changed value', (_what, spec, isStuck, fail
     expect(template(world, 'api')).toEqual(before);
     expect(world.status.activeRevision).toMatchObject({ number: 1 });
   });
+});
+
+test('a changed value reaches the active revision of a resource applied by hand whose newer revision has failed', async () => {
+  const byHand = (number: number, more: object) => ({
+    revision: { number, image: `web:${number}` },
+    ...more,
+  });
+  const world = new World(byHand(1, reference('payments')));
+  world.cluster.put(secret('payments', { 'api-key': 'x' }));
+  await world.converge();
+  const first = marker(world);
+  world.change(byHand(2, reference('absent')));
+  await steps(world, 15);
+  const failed = { number: 2, reason: 'SecretReferenceMissing' };
+  expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: failed });
+  await rotate(world, 'second');
+  expect(marker(world)).not.toBe(first);
+  expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: failed });
+  expect(world.condition('Ready')).toBe('False SecretReferenceMissing');
+  await isQuiet(world);
+  world.cluster.put(secret('absent', { 'api-key': 'x' }));
+  world.now += POLL_MS;
+  await world.converge();
+  expect(world.status.activeRevision).toMatchObject({ number: 2 });
 });
 
 test('a change that fails again with another value leaves the active revision with this value', async () => {
