@@ -30,7 +30,7 @@ export function afterFailure(
   const active = resource.status?.activeRevision ?? tried?.former() ?? activeByHub(observed);
   const former = storedAs(active?.templates);
   if (active !== null && former !== undefined) {
-    const noted = servedBy(withInputs(failed, resource, tried, former.name), former, observed);
+    const noted = withServing(withInputs(failed, resource, tried, former.name), former, observed);
     const back: RestoredTarget = {
       ...running(former),
       kind: 'restored',
@@ -61,7 +61,7 @@ export function afterFailure(
  * The failure, after the templates that served were replaced only because values of their Secrets have changed. That is
  * not a change of the revision that serves.
  */
-function servedBy(
+function withServing(
   failed: FailedRevision,
   former: ObservedTemplates,
   { storedTemplates }: Observed,
