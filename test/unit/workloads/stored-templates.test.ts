@@ -95,7 +95,7 @@ describe('stored templates', () => {
     const copy = JSON.parse(JSON.stringify(storedCopy(changed, from, again, 2)));
     expect(parseStoredTemplates(copy)).toEqual({
       ...read,
-      name: 'demo-000000d1-2',
+      name: 'demo-000000d1-1-2',
       settings,
       lacking: ['cache'],
     });
