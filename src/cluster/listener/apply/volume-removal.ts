@@ -4,7 +4,7 @@ import { databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
-import { keyOf } from '../../kube/client/object.ts';
+import { type KubeObject, keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -13,6 +13,7 @@ import { deploymentIdOf } from '../report/observe.ts';
 import { isEdited, type Resource, type ResourceView } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
 import { belongsToDeployment } from './env-secrets.ts';
+import type { ResourceLocks } from './resource-locks.ts';
 
 /**
  * Deletes the volume of a database that is switched off, after its owner has confirmed this in the hub. As in a purge, only
@@ -21,7 +22,9 @@ import { belongsToDeployment } from './env-secrets.ts';
 
 export interface VolumeRemovalOptions {
   readonly client: Pick<KubeClient, 'delete' | 'listAll'>;
-  readonly view: Pick<ResourceView, 'get' | 'addHandlers'>;
+  readonly view: Pick<ResourceView, 'get' | 'refresh' | 'addHandlers'>;
+  /** Locks that the writes of custom resources also hold. */
+  readonly locks: ResourceLocks;
   readonly term: Pick<Term, 'isValid'>;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -49,28 +52,54 @@ export function isVolumeToRemove(resource: Resource): boolean {
   );
 }
 
-async function removeVolume(
+type Claim = KubeObject;
+
+/** The volume claim that is to be deleted, if it is the one that the operator has reported. */
+async function claimToRemove(
   resource: Resource,
-  { client, term, logger }: VolumeRemovalOptions,
+  { client }: VolumeRemovalOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Claim | undefined> {
   const { namespace, name } = resource.metadata;
   const deploymentId = deploymentIdOf(resource) ?? '';
-  const kind = RESOURCES.PersistentVolumeClaim;
   const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
-  const { items } = await client.listAll(kind, { namespace, labelSelector, signal });
+  const kind = RESOURCES.PersistentVolumeClaim;
+  const { items } = await client.listAll<Claim>(kind, { namespace, labelSelector, signal });
   const claim = items.find((item) => item.metadata.name === databaseName({ metadata: { name } }));
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  const isSeen = claim.metadata.uid === resource.status?.keptVolume?.uid;
-  if (!isSeen || !belongsToDeployment(claim, deploymentId)) return;
-  if (!term.isValid()) throw new TermOver();
-  try {
-    await client.delete(kind, { namespace, name: claim.metadata.name }, { uid: claim.metadata.uid, signal });
+  const isLeft = claim !== undefined && claim.metadata.deletionTimestamp === undefined;
+  return isLeft && belongsToDeployment(claim, deploymentId) ? claim : undefined;
+}
+
+/**
+ * Deletes the volume. The resource is read again directly before the deletion, because the owner may have switched the
+ * database on in the meantime. The lock prevents that this listener applies such a change between the read and the deletion.
+ */
+async function removeVolume(
+  cached: Resource,
+  options: VolumeRemovalOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, view, term, logger, locks } = options;
+  const { namespace, name } = cached.metadata;
+  const claim = await claimToRemove(cached, options, signal);
+  if (claim === undefined) return;
+  const { uid, resourceVersion } = claim.metadata;
+  await locks.run(keyOf(cached), async () => {
+    const live = await view.refresh(namespace, name, signal);
+    if (live === undefined || !isVolumeToRemove(live)) return;
+    if (live.status?.keptVolume?.uid !== uid || deploymentIdOf(live) !== deploymentIdOf(cached)) return;
+    if (!term.isValid()) throw new TermOver();
+    try {
+      const at = { namespace, name: claim.metadata.name };
+      const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+      await client.delete(RESOURCES.PersistentVolumeClaim, at, { ...preconditions, signal });
+    } catch (error) {
+      if (!isKubeError(error, 'not_found')) throw error;
+      return;
+    }
+    const deploymentId = deploymentIdOf(live);
     logger.info({ namespace, claim: claim.metadata.name, deploymentId }, 'deleted the volume of a database');
-  } catch (error) {
-    // The claim is gone, or another one has its name.
-    if (!isKubeError(error, 'not_found', 'conflict')) throw error;
-  }
+  });
 }
 
 /** Resolves when the signal has fired and all work has ended. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import { ResourceLocks } from '../../../../../src/cluster/listener/apply/resource-locks.ts';
 import {
   isVolumeToRemove,
   removeConfirmedVolumes,
@@ -17,6 +18,9 @@ let clock: FakeClock;
 let term: ReturnType<typeof fakeTerm>;
 let handlers: ReflectorHandlers<Resource>;
 let current: Resource | undefined;
+/** What the API server has; undefined: the same as the cache. */
+let live: Resource | undefined;
+let locks: ResourceLocks;
 let ending: AbortController;
 let running: Promise<void>;
 
@@ -70,15 +74,19 @@ beforeEach(async () => {
   term = fakeTerm();
   ending = new AbortController();
   current = undefined;
+  live = undefined;
+  locks = new ResourceLocks();
   running = removeConfirmedVolumes({
     client: cluster.client,
     view: {
       get: () => current,
+      refresh: async () => live ?? current,
       addHandlers: (given) => {
         handlers = given;
         return () => {};
       },
     },
+    locks,
     term,
     logger: recordingLogger(),
     clock,
@@ -107,6 +115,51 @@ describe('the volume of a database', () => {
     expect(isThere()).toBe(true);
     cluster.remove('PersistentVolumeClaim', CLAIM);
     const uid = claim({ 'berth.dev/deployment-id': OURS['berth.dev/deployment-id'] ?? '' });
+    await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
+  test('stays when the database is switched on while the claim is read', async () => {
+    const uid = claim();
+    cluster.before = (call) => {
+      if (call === 'list PersistentVolumeClaim') live = resource({ uid, spec: {}, observedGeneration: 1 });
+    };
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('stays when a change that is being applied switches the database on', async () => {
+    const uid = claim();
+    const applying = Promise.withResolvers<void>();
+    const applied = locks.run(`${NAMESPACE}/${NAME}`, () => applying.promise);
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    live = resource({ uid, spec: {} });
+    applying.resolve();
+    await applied;
+    await settle();
+    expect(isThere()).toBe(true);
+  });
+
+  test('is deleted before a later change is applied', async () => {
+    const uid = claim();
+    let isGoneFirst: boolean | undefined;
+    cluster.before = (call) => {
+      if (call !== 'delete PersistentVolumeClaim') return;
+      void locks.run(`${NAMESPACE}/${NAME}`, async () => {
+        isGoneFirst = !isThere();
+      });
+    };
+    await show({ uid });
+    expect(isGoneFirst).toBe(true);
+  });
+
+  test('stays when its labels change after it was read', async () => {
+    const uid = claim();
+    cluster.before = (call) => {
+      if (call === 'delete PersistentVolumeClaim') claim({});
+    };
     await show({ uid });
     expect(isThere()).toBe(true);
   });
