@@ -1,10 +1,9 @@
-import { LABELS } from '../../../contract/resource/names.ts';
+import { confirmsRemoval, isClaimConfirmed } from '../../../contract/resource/volume-confirmation.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
-import { type KubeObject, keyOf } from '../../kube/client/object.ts';
+import { keyOf } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import { type ReconcileOutcome, runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -14,6 +13,7 @@ import { isEdited, type Resource, type ResourceView } from '../resource-view.ts'
 import type { Term } from '../session/term.ts';
 import { belongsToDeployment } from './env-secrets.ts';
 import type { ResourceLocks } from './resource-locks.ts';
+import { databaseClaim } from './volume-confirmation.ts';
 
 /**
  * Deletes the volume of a database that is switched off, after its owner has confirmed this in the hub. As in a purge, only
@@ -36,38 +36,21 @@ export interface VolumeRemovalOptions {
 
 /**
  * Whether the volume is to be deleted now: the spec that the hub wrote confirms it, and the operator has observed for this
- * spec that nothing uses the volume. A spec that another account has edited confirms nothing.
+ * spec that nothing uses the volume. The confirmation applies to one claim. A spec that another account has edited confirms
+ * nothing.
  */
 export function isVolumeToRemove(resource: Resource): boolean {
   const { spec, status, metadata } = resource;
-  const isConfirmed = spec?.database?.enabled === false && spec.database.removeVolume === true;
   const isLeaving = spec?.deletion !== undefined || metadata.deletionTimestamp !== undefined;
   return (
-    isConfirmed &&
+    confirmsRemoval(spec) &&
+    isClaimConfirmed(resource, status?.keptVolume?.uid) &&
     !isLeaving &&
     deploymentIdOf(resource) !== null &&
     status?.observedGeneration === metadata.generation &&
     status?.keptVolume?.unused === true &&
     !isEdited(resource)
   );
-}
-
-type Claim = KubeObject;
-
-/** The volume claim that is to be deleted, if it is the one that the operator has reported. */
-async function claimToRemove(
-  resource: Resource,
-  { client }: VolumeRemovalOptions,
-  signal: AbortSignal,
-): Promise<Claim | undefined> {
-  const { namespace, name } = resource.metadata;
-  const deploymentId = deploymentIdOf(resource) ?? '';
-  const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
-  const kind = RESOURCES.PersistentVolumeClaim;
-  const { items } = await client.listAll<Claim>(kind, { namespace, labelSelector, signal });
-  const claim = items.find((item) => item.metadata.name === databaseName({ metadata: { name } }));
-  const isLeft = claim !== undefined && claim.metadata.deletionTimestamp === undefined;
-  return isLeft && belongsToDeployment(claim, deploymentId) ? claim : undefined;
 }
 
 /**
@@ -81,13 +64,15 @@ async function removeVolume(
 ): Promise<void> {
   const { client, view, term, logger, locks } = options;
   const { namespace, name } = cached.metadata;
-  const claim = await claimToRemove(cached, options, signal);
-  if (claim === undefined) return;
-  const { uid, resourceVersion } = claim.metadata;
+  const deploymentId = deploymentIdOf(cached) ?? '';
+  const claim = await databaseClaim(cached.metadata, deploymentId, client, signal);
+  if (claim === undefined || !belongsToDeployment(claim, deploymentId)) return;
+  const { uid, resourceVersion, deletionTimestamp } = claim.metadata;
+  if (deletionTimestamp !== undefined) return;
   await locks.run(keyOf(cached), async () => {
     const live = await view.refresh(namespace, name, signal);
     if (live === undefined || !isVolumeToRemove(live)) return;
-    if (live.status?.keptVolume?.uid !== uid || deploymentIdOf(live) !== deploymentIdOf(cached)) return;
+    if (live.status?.keptVolume?.uid !== uid || deploymentIdOf(live) !== deploymentId) return;
     if (!term.isValid()) throw new TermOver();
     try {
       const at = { namespace, name: claim.metadata.name };
@@ -97,7 +82,6 @@ async function removeVolume(
       if (!isKubeError(error, 'not_found')) throw error;
       return;
     }
-    const deploymentId = deploymentIdOf(live);
     logger.info({ namespace, claim: claim.metadata.name, deploymentId }, 'deleted the volume of a database');
   });
 }

@@ -39,6 +39,8 @@ interface State {
   readonly observedGeneration?: number;
   readonly edited?: boolean;
   readonly uid?: string;
+  /** The claim to which the confirmation applies. Default: the reported claim. */
+  readonly confirmed?: string;
 }
 
 /** A resource whose spec the hub wrote and for which the operator has reported the kept volume. */
@@ -48,6 +50,7 @@ function resource({
   observedGeneration = 1,
   edited,
   uid = 'u',
+  confirmed = uid,
 }: State = {}) {
   const made = {
     apiVersion: 'berth.dev/v1alpha1',
@@ -57,7 +60,9 @@ function resource({
     status: { observedGeneration, keptVolume: { name: CLAIM, uid, size: '10Gi', unused } },
   } as unknown as Resource;
   const hash = edited === true ? 'another' : specHashOf(made);
-  Object.assign(made.metadata, { annotations: { [ANNOTATIONS.specHash]: hash } });
+  Object.assign(made.metadata, {
+    annotations: { [ANNOTATIONS.specHash]: hash, [ANNOTATIONS.claimToRemove]: confirmed },
+  });
   return made;
 }
 
@@ -116,6 +121,16 @@ describe('the volume of a database', () => {
     cluster.remove('PersistentVolumeClaim', CLAIM);
     const uid = claim({ 'berth.dev/deployment-id': OURS['berth.dev/deployment-id'] ?? '' });
     await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
+  test('stays when it was restored after the confirmation', async () => {
+    const former = claim();
+    await show({ uid: former });
+    expect(isThere()).toBe(false);
+    const restored = claim();
+    expect(restored).not.toBe(former);
+    await show({ uid: restored, confirmed: former });
     expect(isThere()).toBe(true);
   });
 
@@ -189,6 +204,8 @@ describe('isVolumeToRemove', () => {
     ['everything applies', true, {}],
     ['the removal is not confirmed', false, { spec: { database: { enabled: false } } }],
     ['the database is switched on', false, { spec: { database: { removeVolume: true } } }],
+    ['the confirmation applies to another claim', false, { confirmed: 'another' }],
+    ['the confirmation applies to no claim', false, { confirmed: 'none' }],
     ['a pod still uses it', false, { unused: false }],
     ['the operator has not observed this spec', false, { observedGeneration: 0 }],
     ['another account has edited the spec', false, { edited: true }],
