@@ -20,6 +20,9 @@ import { databaseClaim } from './volume-confirmation.ts';
  * the listener deletes data, because the operator has no right to. The operator reports when nothing uses the volume.
  */
 
+/** More than one, so that a resource that is being applied does not delay the removals of other deployments. */
+const REMOVALS_AT_ONCE = 4;
+
 export interface VolumeRemovalOptions {
   readonly client: Pick<KubeClient, 'delete' | 'listAll'>;
   readonly view: Pick<ResourceView, 'get' | 'refresh' | 'addHandlers'>;
@@ -104,7 +107,7 @@ export async function removeConfirmedVolumes(options: VolumeRemovalOptions): Pro
           await removeVolume(resource, options, ending);
         return { kind: 'settled' };
       },
-      workers: 1,
+      workers: REMOVALS_AT_ONCE,
       logger,
       signal,
       abort,
