@@ -38,6 +38,8 @@ export const ANNOTATIONS = {
   formerHost: 'berth.dev/former-host',
   /** On the custom resource: hashes of former additional hosts, whose certificates may still exist, separated by commas. */
   formerDomains: 'berth.dev/former-domains',
+  /** On the custom resource: uid of the volume claim whose removal is confirmed. */
+  claimToRemove: 'berth.dev/claim-to-remove',
   /** On stored templates: the revision that was active when they were created, as in the status of the custom resource. */
   formerRevision: 'berth.dev/former-revision',
   /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
