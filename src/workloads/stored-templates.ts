@@ -61,10 +61,74 @@ export function storedTemplates(
   attempt: number,
   image?: StoredImage,
 ): KubeObject {
-  const active = resource.status?.activeRevision;
   const settings = runSettingsOf(resource.spec.podTemplate);
   const lacking = servicesLacking(resource.spec);
+  const inputs = {
+    askedPods: requestedPodsHash(resource),
+    inputsHash: templateInputsHash(resource),
+    writtenInputsHash: writtenInputsHash(resource),
+  };
+  const { componentSettings = {} } = settingsOfCommandComponents(resource);
+  return controllerRevision(resource, attempt, inputs, {
+    templates,
+    image,
+    settings,
+    componentSettings,
+    lacking,
+  });
+}
+
+/** Hashes of the inputs of templates. */
+interface Inputs {
+  readonly askedPods?: string;
+  readonly inputsHash: string;
+  readonly writtenInputsHash: string;
+}
+
+interface Content {
+  readonly templates: PodTemplates;
+  readonly image: StoredImage | null | undefined;
+  readonly settings: RunSettings;
+  readonly componentSettings: SettingsOfComponents;
+  readonly lacking: readonly DataServiceName[];
+}
+
+/** Stored templates of which a copy is stored. */
+interface CopiedTemplates extends Inputs {
+  image(): StoredImage | null;
+  settings(): RunSettings;
+  componentSettings(): SettingsOfComponents;
+  lacking(): readonly DataServiceName[];
+}
+
+/**
+ * The ControllerRevision with other templates for the same revision and inputs: values of referenced Secrets have changed.
+ * @param resource the resource as of the revision of the stored templates
+ */
+export function storedCopy(
+  resource: ManagedDeployment,
+  from: CopiedTemplates,
+  templates: PodTemplates,
+  attempt: number,
+): KubeObject {
+  return controllerRevision(resource, attempt, from, {
+    templates,
+    image: from.image(),
+    settings: from.settings(),
+    componentSettings: from.componentSettings(),
+    lacking: from.lacking(),
+  });
+}
+
+function controllerRevision(
+  resource: ManagedDeployment,
+  attempt: number,
+  { askedPods, inputsHash, writtenInputsHash }: Inputs,
+  { templates, image, settings, componentSettings, lacking }: Content,
+): KubeObject {
+  const active = resource.status?.activeRevision;
   const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
+  const present = (value: object) => Object.keys(value).length > 0;
   return {
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',
@@ -73,11 +137,11 @@ export function storedTemplates(
       labels: {
         ...base.labels,
         ...revisionLabels(resource),
-        [INPUTS_HASH_LABEL]: writtenInputsHash(resource),
+        [INPUTS_HASH_LABEL]: writtenInputsHash,
       },
       annotations: {
-        [ANNOTATIONS.askedPods]: requestedPodsHash(resource),
-        [ANNOTATIONS.templateInputs]: templateInputsHash(resource),
+        ...(askedPods === undefined ? {} : { [ANNOTATIONS.askedPods]: askedPods }),
+        [ANNOTATIONS.templateInputs]: inputsHash,
         ...(active === undefined ? {} : { [ANNOTATIONS.formerRevision]: canonicalJson(active) }),
       },
       ...(ownsData(resource) ? ownerReferences(resource) : {}),
@@ -85,9 +149,9 @@ export function storedTemplates(
     revision: resource.spec.revision.number,
     data: {
       templates,
-      ...(image === undefined ? {} : { image }),
-      ...(Object.keys(settings).length === 0 ? {} : { settings }),
-      ...settingsOfCommandComponents(resource),
+      ...(image == null ? {} : { image }),
+      ...(present(settings) ? { settings } : {}),
+      ...(present(componentSettings) ? { componentSettings } : {}),
       ...(lacking.length === 0 ? {} : { lacking }),
     },
   };
@@ -102,7 +166,12 @@ export function markTemplates(templates: PodTemplates): PodTemplates {
   return Object.fromEntries(
     Object.entries(templates).map(([component, template]) => {
       const { metadata: meta, ...rest } = template;
-      const labels = { ...meta?.labels, [TEMPLATE_HASH_LABEL]: contentHash(template) };
+      const { [TEMPLATE_HASH_LABEL]: _, ...unmarked } = meta?.labels ?? {};
+      const content =
+        meta?.labels?.[TEMPLATE_HASH_LABEL] === undefined
+          ? template
+          : { ...rest, metadata: { ...meta, labels: unmarked } };
+      const labels = { ...unmarked, [TEMPLATE_HASH_LABEL]: contentHash(content) };
       return [component, { metadata: { ...meta, labels }, ...rest }];
     }),
   );

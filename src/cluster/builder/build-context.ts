@@ -153,11 +153,44 @@ function dockerignoreFor({ source, configPath }: ContextRequest): string | null 
   return existsSync(join(source, folder, '.dockerignore')) ? null : DOCKERIGNORE;
 }
 
+/** The folders above a path of the repository, from the nearest to the root. */
+function foldersAbove(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [parent, ...foldersAbove(parent)];
+}
+
+/**
+ * Reports a Procfile that is not used. With a wrong name, the build fails, because the app would start without its
+ * processes. A Procfile above the build context may be that of another app of the repository, so it is only logged.
+ * @throws StepFailure BuildConfigInvalid
+ */
+function reportMisplacedProcfile({ source, configPath, log }: ContextRequest): void {
+  const folder = dirname(configPath);
+  const similar = elsewhere(source, join(folder, PROCFILE));
+  if (similar !== '') {
+    const message = `the name of a Procfile must be ${PROCFILE}, with this case${similar}`;
+    throw new StepFailure('BuildConfigInvalid', message);
+  }
+  for (const above of foldersAbove(join(folder))) {
+    const unused = namesIn(source, above).filter((name) => name.toLowerCase() === PROCFILE.toLowerCase());
+    for (const name of unused) {
+      const used = join(folder, PROCFILE);
+      log(
+        `warning: ${join(above, name)} is not used, because the build context is ${folder}; Berth reads only ${used}`,
+      );
+    }
+  }
+}
+
 /** Passes the commands of the Procfile on, which is at the root of the context. A repository may have no Procfile. */
-function writeProcfile({ source, workspace, configPath, log }: ContextRequest): void {
+function writeProcfile(request: ContextRequest): void {
+  const { source, workspace, configPath, log } = request;
   const path = join(dirname(configPath), PROCFILE);
   const file = fileIn(source, path);
-  if (file === null) return;
+  if (file === null) {
+    reportMisplacedProcfile(request);
+    return;
+  }
   const procfile = parseProcfile(path, bytesOf(file, path, MAX_PROCFILE_BYTES));
   if (procfile === undefined) return;
   log(`using the commands of ${path}: ${Object.keys(procfile).join(', ')}`);

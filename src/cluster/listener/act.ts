@@ -2,6 +2,7 @@ import { sleep } from '../kube/client/clock.ts';
 import { runWorkers } from '../kube/queue/controller.ts';
 import { cleanUpCertificates } from './apply/certificates.ts';
 import { pullWork } from './apply/puller.ts';
+import { ResourceLocks } from './apply/resource-locks.ts';
 import { removeConfirmedVolumes } from './apply/volume-removal.ts';
 import { WorkTable } from './apply/work-table.ts';
 import { cleanUpBuilds } from './builds/build-cleanup.ts';
@@ -62,7 +63,9 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   const cut = new AbortController();
   term.lost.addEventListener('abort', () => cut.abort(term.lost.reason), { once: true });
   const outbox = new Outbox();
+  const locks = new ResourceLocks();
   const table = new WorkTable({
+    locks,
     deps: {
       client,
       view,
@@ -90,7 +93,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
   const tidying = builds && cleanUpBuilds({ ...tidied, builds });
   const certificates = cleanUpCertificates({ ...tidied, client, secrets });
-  const volumes = removeConfirmedVolumes({ ...tidied, client });
+  const volumes = removeConfirmedVolumes({ ...tidied, client, locks });
   const namespace = options.buildNamespace;
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });

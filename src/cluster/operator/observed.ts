@@ -205,6 +205,8 @@ export interface ObservedPod extends KubeObject {
   node?: string;
   /** Whether output of the pod is not shown, because it may contain values of referenced Secrets; absent: it is shown. */
   withheld?: boolean;
+  /** Whether a health check of a pod whose output is not shown is a command; absent: no check is. */
+  commandChecks?: boolean;
   /** Whether no controller owns the pod, so that it is not replaced. */
   orphan?: boolean;
   status?: {

@@ -1,7 +1,7 @@
-import { MARKER_KEY_SECRET } from '../../contract/resource/names.ts';
 import { isKubeError } from '../kube/client/errors.ts';
 import type { ReconcileOutcome } from '../kube/queue/controller.ts';
 import { MarkerKey } from './access/marker-key.ts';
+import { withOwnNamespaceRefused } from './access/own-namespace.ts';
 import { applyPlan } from './act/apply-plan.ts';
 import { OrphanGuard } from './act/orphan-guard.ts';
 import { decideOnLiveState } from './decide/decide-on-live-state.ts';
@@ -39,11 +39,13 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     deadlineMs: config.progressDeadlineSeconds * 1000,
   };
   const memory = new Memory();
+  const { ownNamespace = OWN_NAMESPACE } = shared;
   const secretRules = {
+    ownNamespace,
     labelledOnly: shared.policy.secret_references.labelled_only,
-    platformSecrets: [MARKER_KEY_SECRET, ...(config.otlpHeadersSecret ? [config.otlpHeadersSecret] : [])],
+    platformSecrets: config.otlpHeadersSecret ? [config.otlpHeadersSecret] : [],
   };
-  const markerKey = new MarkerKey(shared.client, shared.ownNamespace ?? OWN_NAMESPACE);
+  const markerKey = new MarkerKey(shared.client, ownNamespace);
 
   /** Whether the caches do not contain the last writes of this process yet. A reconcile would then act on old state. */
   const cachesLag = (remembered: Remembered): boolean => {
@@ -72,7 +74,8 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     const ended = await endWithoutReconcile(gathered, context);
     if (ended !== null) return ended;
     const time = reconcileTime(clock);
-    const observed = await observe(key, gathered.observed, time, context);
+    const asked = await observe(key, gathered.observed, time, context);
+    const observed = withOwnNamespaceRefused(asked, ownNamespace);
     const decided = await decideOnLiveState(observed, new Date(time.date), context);
     const applied = await applyPlan(decided, time, context);
     if (applied.acted.outdated) return staleOutcome(applied.acted.error);

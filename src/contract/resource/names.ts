@@ -38,6 +38,8 @@ export const ANNOTATIONS = {
   formerHost: 'berth.dev/former-host',
   /** On the custom resource: hashes of former additional hosts, whose certificates may still exist, separated by commas. */
   formerDomains: 'berth.dev/former-domains',
+  /** On the custom resource: uid of the volume claim whose removal is confirmed. */
+  claimToRemove: 'berth.dev/claim-to-remove',
   /** On stored templates: the revision that was active when they were created, as in the status of the custom resource. */
   formerRevision: 'berth.dev/former-revision',
   /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
@@ -106,8 +108,7 @@ export function hostHash(host: string): string {
 /** Name of the Lease of the operators of a cluster, in the namespace of Berth. */
 export const OPERATOR_LEASE = 'berth-operator';
 
-/** Name of the Secret with the key of the annotation `secretReferences`, in the namespace of Berth. */
-export const MARKER_KEY_SECRET = 'berth-secret-marker-key';
+export { MARKER_KEY_SECRET } from '../../domain/policy/referenceable-secrets.ts';
 
 /** Name of the immutable Secret with the environment of a revision. */
 export function envSecretName(app: string, revisionNumber: number): string {

@@ -9,6 +9,15 @@ export interface DatabaseVolume {
   readonly sizeGi: number;
 }
 
+/** @param isPending whether the owner has confirmed the removal of a volume that still exists */
+function startOf(sizeGi: number, isPending: boolean): string {
+  if (sizeGi === 0) return 'The database is created with an empty volume.';
+  const kept = `the volume that was kept (${sizeGi} GiB)`;
+  return isPending
+    ? `The removal of ${kept} is confirmed. If it has already begun, the database starts empty, otherwise with this volume.`
+    : `The database starts with ${kept}.`;
+}
+
 function databaseEffects(before: SourceConfig, after: SourceConfig, { sizeGi }: DatabaseVolume): string[] {
   const [was, is] = [disabledServices(before).database, disabledServices(after).database];
   const removes = after.database?.remove_volume === true;
@@ -27,11 +36,11 @@ function databaseEffects(before: SourceConfig, after: SourceConfig, { sizeGi }: 
         'database.remove_volume is true.',
     ];
   }
-  if (was && !is) {
+  const isPending = before.database?.remove_volume === true && sizeGi > 0;
+  if (was && !is) return [startOf(sizeGi, isPending)];
+  if (isPending && !removes) {
     return [
-      sizeGi === 0
-        ? 'The database is created with an empty volume.'
-        : `The database starts with the volume that was kept (${sizeGi} GiB).`,
+      `The volume of the database (${sizeGi} GiB) is kept, unless its confirmed removal has already begun. Then its data is lost.`,
     ];
   }
   return removal;

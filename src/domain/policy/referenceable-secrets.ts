@@ -28,9 +28,12 @@ export interface SecretRules {
   readonly isOwn?: boolean;
   /** Whether only Secrets with the label REFERENCEABLE_LABEL may be used, except to pull images. */
   readonly labelledOnly: boolean;
-  /** Names of Secrets of the platform that exist beside deployments. Absent: none. */
+  /** Names of Secrets of the platform that exist beside deployments, without MARKER_KEY_SECRET. Absent: none. */
   readonly platformSecrets?: readonly string[];
 }
+
+/** Name of the Secret with the key of the markers of referenced values, in the namespace of Berth. */
+export const MARKER_KEY_SECRET = 'berth-secret-marker-key';
 
 /** The label of Secrets that deployments may use, for policies that require it. Its value is `true`. */
 export const REFERENCEABLE_LABEL = 'berth.dev/referenceable';
@@ -70,7 +73,7 @@ function nameRefusal(
 ): string | null {
   if (isSecretOfAnother(name, appName)) return OF_ANOTHER;
   if (use === 'content' && (isGeneratedSecret(name) || generatedFor(name) === appName)) return GENERATED;
-  if (platformSecrets.includes(name)) return OF_PLATFORM;
+  if (name === MARKER_KEY_SECRET || platformSecrets.includes(name)) return OF_PLATFORM;
   const [, what] = REFUSED_NAMES.find(([pattern]) => pattern.test(name)) ?? [];
   return what === undefined ? null : `${what} ${REFUSED}`;
 }

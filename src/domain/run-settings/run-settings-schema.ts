@@ -4,6 +4,7 @@ import { argumentsSchema } from '../kubernetes/container.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
 import { DEFAULT_PORT, type RunSettings, type Variable } from './run-settings.ts';
+import { fromSecretReferences, MAX_SECRET_REFERENCES_BYTES } from './secret-reference-schema.ts';
 import { referenceProblem } from './variable-references.ts';
 import { variableNameSchema, variableValueSchema } from './variable-schema.ts';
 
@@ -45,10 +46,16 @@ function referenceIssues(env: readonly Variable[]): SettingIssue[] {
 }
 
 /** What the schemas of requests reject, and the schema of the custom resource accepts. */
-export function runSettingsIssues({ env = [], commands = {} }: RunSettings): SettingIssue[] {
+export function runSettingsIssues({
+  env = [],
+  commands = {},
+  secretReferences = [],
+}: RunSettings): SettingIssue[] {
+  const references = fromSecretReferences(secretReferences);
   const sizes = [
     { path: ['env'], message: sizeProblem(env, MAX_VARIABLES_BYTES) },
     { path: ['commands'], message: sizeProblem(commands, MAX_COMMANDS_BYTES) },
+    { path: ['secretReferences'], message: sizeProblem(references, MAX_SECRET_REFERENCES_BYTES) },
   ];
   return [
     ...sizes.flatMap(({ path, message }) => (message === null ? [] : [{ path, message }])),

@@ -162,21 +162,31 @@ test('a Secret that deployments may not use is out of reach of a custom resource
   await putSecret('release', { release: 'x' }, { type: 'helm.sh/release.v1' });
   await putSecret('platform', { key: 'x' }, { labels: { 'app.kubernetes.io/part-of': 'berth' } });
   const sidecar = (more: object) => ({ podTemplate: { sidecars: [{ name: 's', image: 's:1', ...more }] } });
+  const volume = (source: object) => ({ podTemplate: { volumes: [{ name: 'v', ...source }] } });
   const USES: Readonly<Record<string, (name: string) => object>> = {
     refs: (name) => reference(name, 'key'),
     envfrom: (name) => sidecar({ envFrom: [{ secretRef: { name } }] }),
     valuefrom: (name) => sidecar({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'key' } } }] }),
-    volume: (name) => ({ podTemplate: { volumes: [{ name: 'v', secret: { secretName: name } }] } }),
-    projected: (name) => ({
-      podTemplate: { volumes: [{ name: 'v', projected: { sources: [{ secret: { name } }] } }] },
+    init: (name) => ({
+      podTemplate: { initContainers: [{ name: 'i', image: 'i:1', envFrom: [{ secretRef: { name } }] }] },
     }),
+    volume: (name) => volume({ secret: { secretName: name } }),
+    projected: (name) => volume({ projected: { sources: [{ secret: { name } }] } }),
+    csi: (name) => volume({ csi: { driver: 'csi.example.com', nodePublishSecretRef: { name } } }),
+  };
+  /** Only the kubelet reads a pull Secret, so a deployment may name its own Secrets there. */
+  const USES_OF_OTHERS: typeof USES = {
+    ...USES,
+    pull: (name) => ({ podTemplate: { imagePullSecrets: [{ name }] } }),
   };
   const NAMES = ['robot-token', 'boot', 'release', 'platform', 'owner-db', 'shop-0a1b2c3d-env-1'];
-  const cases = Object.keys(USES).flatMap((use) => NAMES.map((name, index) => ({ use, name, index })));
+  const cases = Object.keys(USES_OF_OTHERS).flatMap((use) =>
+    NAMES.map((name, index) => ({ use, name, index })),
+  );
   await Promise.all(
     cases.map(async ({ use, name, index }) => {
       const evil = app(`evil-${use}-${index}`);
-      await evil.apply(appSpec(1, IMAGE, USES[use]?.(name)));
+      await evil.apply(appSpec(1, IMAGE, USES_OF_OTHERS[use]?.(name)));
       const status = await evil.until('rejected', (seen) => condition(seen, 'Ready') === 'False Refused');
       expect(JSON.stringify(status.conditions), `${use} ${name}`).toMatch(/cannot be used here/);
       expect(await evil.workloads()).toEqual({});
@@ -206,6 +216,16 @@ test('a Secret needs the label while the policy requires it', async () => {
   await putSecret('unlabelled', { 'api-key': 'x' }, { labels: { 'berth.dev/referenceable': 'true' } });
   await strict.apply(appSpec(2, IMAGE, reference('unlabelled')));
   await strict.ready();
+  // A pull Secret needs no label. Its use does not let containers read it.
+  await putSecret('pulled', { 'api-key': 'x' });
+  const puller = app('puller');
+  await puller.apply(appSpec(1, IMAGE, { podTemplate: { imagePullSecrets: [{ name: 'pulled' }] } }));
+  await puller.ready();
+  const volumes = [{ name: 'v', secret: { secretName: 'pulled' } }];
+  await puller.apply(appSpec(2, IMAGE, { podTemplate: { volumes } }));
+  const refused = await puller.until('rejected', ({ failedRevision }) => failedRevision?.number === 2);
+  expect(refused.failedRevision).toMatchObject({ reason: 'Refused' });
+  expect(JSON.stringify((await templateOf(puller)).spec?.volumes ?? [])).not.toContain('pulled');
   // What already runs goes on, although its Secret has no label.
   expect(condition(await app('shop').status(), 'Ready')).toBe('True Converged');
 }, 120_000);

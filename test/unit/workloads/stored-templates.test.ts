@@ -3,11 +3,17 @@ import type { ManagedDeployment } from '../../../src/contract/resource/managed-d
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import {
+  markTemplates,
   parseStoredTemplates,
   recordedInputsHash,
+  storedCopy,
   storedTemplates,
 } from '../../../src/workloads/stored-templates.ts';
-import { isTemplateInputsHash, templateInputsHash } from '../../../src/workloads/template-inputs.ts';
+import {
+  isTemplateInputsHash,
+  templateInputsHash,
+  writtenInputsHash,
+} from '../../../src/workloads/template-inputs.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
 import { minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';
 
@@ -69,6 +75,31 @@ describe('stored templates', () => {
     expect(parseStoredTemplates(stored)?.componentSettings).toEqual({ queue: { gpu } });
     const edited = { ...stored, data: { ...stored.data, componentSettings: { queue: { gpu: 1 } } } };
     expect(parseStoredTemplates(edited)?.componentSettings).toEqual({});
+  });
+
+  test('are copied with other templates, and with the inputs of the original although the spec has changed', () => {
+    const settings = { port: 80 };
+    const original = storedTemplates(resource, markTemplates(templates), 1);
+    const read = parseStoredTemplates(JSON.parse(JSON.stringify(original)));
+    const from = {
+      inputsHash: templateInputsHash(resource),
+      writtenInputsHash: writtenInputsHash(resource),
+      image: () => read?.image ?? null,
+      settings: () => settings,
+      componentSettings: () => ({}),
+      lacking: () => ['cache'] as const,
+    };
+    const changed = { ...resource, spec: { ...resource.spec, podTemplate: { labels: { other: 'x' } } } };
+    const again = markTemplates(markTemplates(templates));
+    expect(again).toEqual(markTemplates(templates));
+    const copy = JSON.parse(JSON.stringify(storedCopy(changed, from, again, 2)));
+    expect(parseStoredTemplates(copy)).toEqual({
+      ...read,
+      name: 'demo-000000d1-1-2',
+      settings,
+      lacking: ['cache'],
+    });
+    expect(copy.metadata.labels).toEqual(original.metadata.labels);
   });
 
   test('have labels, no owner and no secret value', () => {

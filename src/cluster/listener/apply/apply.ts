@@ -25,11 +25,12 @@ import type { IdentityRecords } from './identity-records.ts';
 import type { PullSecrets } from './pull-secret.ts';
 import { namespaceHold } from './purge-holds.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
+import { confirmationNote, databaseClaim } from './volume-confirmation.ts';
 
 /** Applies the desired state of one deployment to its custom resource. */
 
 export interface ApplyDeps {
-  client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
+  client: Pick<KubeClient, 'create' | 'apply' | 'find' | 'listAll'>;
   view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'writing' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
@@ -96,6 +97,20 @@ function desired(item: ApplyWork, live?: Resource): Resource {
   };
 }
 
+/** Adds the claim whose removal the owner has confirmed. */
+async function withNote(
+  resource: Resource,
+  live: Resource | undefined,
+  item: ApplyWork,
+  { client }: ApplyDeps,
+  signal: AbortSignal,
+): Promise<Resource> {
+  const findClaim = () => databaseClaim(item, item.deployment_id, client, signal);
+  const note = await confirmationNote(live, { spec: currentSpec(item.spec) }, findClaim);
+  const { metadata } = resource;
+  return { ...resource, metadata: { ...metadata, annotations: { ...metadata.annotations, ...note } } };
+}
+
 /** Whether no field that the hub sets differs, so that no write is needed. */
 function isUpToDate(live: Resource, item: ApplyWork): boolean {
   const { labels = {}, annotations = {} } = live.metadata;
@@ -123,10 +138,10 @@ function isLate(live: Resource, item: ApplyWork): boolean {
 }
 
 async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
+  const resource = await withNote(desired(item), undefined, item, deps, signal);
   deps.guard();
   try {
     const options = { fieldManager: FIELD_MANAGERS.listener, signal };
-    const resource = desired(item);
     const written = await deps.view.writing(resource, () => deps.client.create(resource, options));
     noteWritten(written, item, deps);
     return DONE;
@@ -147,7 +162,7 @@ async function update(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { uid, resourceVersion } = live.metadata;
-  const object = desired(item, live);
+  const object = await withNote(desired(item, live), live, item, deps, signal);
   deps.guard();
   const written = await deps.view.writing(object, () =>
     deps.client.apply(

@@ -14,9 +14,12 @@ import { lacksEnvironment } from '../resource-view.ts';
 import type { Term } from '../session/term.ts';
 import { type ApplyDeps, applyItem, type StepResult } from './apply.ts';
 import { type PurgeDeps, type PurgeMemory, purgeItem } from './purge.ts';
+import type { ResourceLocks } from './resource-locks.ts';
 
 export interface WorkTableOptions {
   deps: Omit<ApplyDeps & PurgeDeps, 'guard'>;
+  /** Locks that the removal of volumes also holds. */
+  locks: ResourceLocks;
   outbox: Outbox;
   term: Term;
   span?: RecordSpan;
@@ -134,7 +137,8 @@ export class WorkTable {
     const logger = withFields(this.#options.logger, { reconcileId, ...changeOf(item) });
     const endSpan = this.#spanOf(item, reconcileId);
     try {
-      const result = await this.#step(item, logger, signal);
+      const { locks } = this.#options;
+      const result = await locks.run(keyOf(item), () => this.#step(item, logger, signal));
       if (result.kind !== 'wait') endSpan();
       return this.#finish(item, result, logger);
     } catch (error) {

@@ -1,5 +1,6 @@
-import type { V1PodSpec } from '@kubernetes/client-node';
+import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
 import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
+import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { generatedFor } from '../../../domain/policy/generated-names.ts';
 import { references } from '../../../domain/policy/policy-references.ts';
 import { OF_ANOTHER } from '../../../domain/policy/referenceable-secrets.ts';
@@ -58,7 +59,9 @@ export async function foreignReferences(
   if (isOfSpec && before.pauseMs === null && ticks < before.at + ALLOWED_MS) return [];
   const forbidden: Forbidden[] = [];
   for (const reference of referencedObjects(observed.resource)) {
-    const message = mayBeForeign(reference, observed) ? await whyForbidden(reference, observed, check) : null;
+    const message = mayBeForeign(reference, observed, check.rules)
+      ? await whyForbidden(reference, observed, check)
+      : null;
     const { resourcePath, ofPodTemplate } = reference;
     if (message !== null) forbidden.push({ resourcePath, message, ofPodTemplate });
   }
@@ -75,42 +78,66 @@ function pauseOf(forbidden: readonly Forbidden[]): number | null {
  * Whether the object must be checked: every Secret, and a claim whose name Berth can generate. The spec of a resource proves
  * nothing, because its writer chooses name and id.
  */
-function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
+function mayBeForeign(
+  reference: ReferencedObject,
+  observed: Observed,
+  rules: ReferencesCheck['rules'],
+): boolean {
   const { metadata } = observed.resource;
   const { kind, use, name } = reference;
   // Berth itself adds its Secrets to pods, so their use in stored templates does not show that the tenant may use them.
-  if (kind === 'secret' && use === 'content' && isOfBerth(name, observed)) return true;
+  if (kind === 'secret' && use === 'content' && isOfBerth(name, observed, rules)) return true;
   if (isUsedAlready(reference, observed)) return false;
   if (kind === 'serviceAccount') return name !== metadata.name;
   return kind === 'secret' || generatedFor(name) !== null;
 }
 
 /** Whether Berth adds a Secret of this name to the pods of this resource. */
-function isOfBerth(name: string, { resource }: Observed): boolean {
-  return generatedFor(name) === resource.metadata.name || name === resource.spec.revision.envSecretName;
+function isOfBerth(
+  name: string,
+  { resource }: Observed,
+  { platformSecrets = [] }: ReferencesCheck['rules'],
+): boolean {
+  return (
+    generatedFor(name) === resource.metadata.name ||
+    name === resource.spec.revision.envSecretName ||
+    platformSecrets.includes(name)
+  );
 }
 
+type Used = Pick<ReferencedObject, 'name' | 'kind' | 'use'>;
+
 /**
- * Whether stored templates contain the reference. Stored templates never contain rejected references. Another text of
- * the template that equals the name does not count.
+ * Whether stored templates contain the reference with the same use, or as content. A Secret that only the kubelet reads,
+ * or that Berth adds to the app, may be one whose content the tenant may not read. Stored templates never contain rejected
+ * references. Another text of the template that equals the name does not count.
  */
-function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Observed): boolean {
+function isUsedAlready({ name, kind, use }: Used, { storedTemplates }: Observed): boolean {
   const templates = storedTemplates.flatMap((stored) => Object.values(stored.templates()));
   return templates.some(({ spec }) =>
-    referencesOfPods(spec).some((used) => used.name === name && used.kind === kind),
+    referencesOfPods(spec).some(
+      (used) => used.name === name && used.kind === kind && (used.use === use || used.use === 'content'),
+    ),
   );
 }
 
 /** References of a stored template. All other fields hold free text of the author. */
-function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, 'name' | 'kind'>[] {
+function referencesOfPods(spec: V1PodSpec | undefined): Used[] {
+  const isApp = ({ name }: V1Container) => name === APP_CONTAINER_NAME;
+  const containers = spec?.containers ?? [];
   const ofSpec = references({
     image_pull_secrets: spec?.imagePullSecrets,
     volumes: spec?.volumes,
     init_containers: spec?.initContainers,
-    sidecars: spec?.containers,
+    sidecars: containers.filter((container) => !isApp(container)),
   } as ResourceSpec);
+  // Berth writes the container of the app. References of secret_references are checked before every rollout.
+  const ofApp = references({ sidecars: containers.filter(isApp) } as ResourceSpec).map(
+    (reference): Used => ({ ...reference, use: 'environment' }),
+  );
   const name = spec?.serviceAccountName;
-  return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
+  const account: Used[] = name === undefined ? [] : [{ name, kind: 'serviceAccount', use: 'content' }];
+  return [...ofSpec, ...ofApp, ...account];
 }
 
 const VOLUME = /-db$/;

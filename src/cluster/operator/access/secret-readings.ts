@@ -53,12 +53,13 @@ export function referencesInUse({ resource, storedTemplates }: Observed): readon
   const { spec, status } = resource;
   if (spec.suspend || spec.deletion !== undefined || isPaused(resource)) return [];
   const { failedRevision: failed, activeRevision: active } = status ?? {};
-  const isLost = failed?.id !== undefined && isSame(failed, spec.revision);
-  if (!isLost || (active !== undefined && isSame(failed, active)))
-    return spec.podTemplate.secretReferences ?? [];
-  // The desired revision is not retried, and later changes apply to the active revision.
+  const desired = spec.podTemplate.secretReferences ?? [];
+  const hasFailed = failed !== undefined && isSame(failed, spec.revision);
+  if (!hasFailed || (active !== undefined && isSame(failed, active))) return desired;
+  // Later changes apply to the active revision. Only a revision of a resource applied by hand is tried again.
   const serving = storedTemplates.find(({ name }) => name === active?.templates);
-  return serving?.settings().secretReferences ?? [];
+  const used = serving?.settings().secretReferences ?? [];
+  return failed.id === undefined ? [...desired, ...used] : used;
 }
 
 /** Why a reference cannot be used now, as a sentence without its end; null: its value is known. */
@@ -83,8 +84,9 @@ export async function withSecretReadings(observed: Observed, options: ReadingOpt
   const { uid, generation } = observed.resource.metadata;
   const wanted = JSON.stringify(references.map(({ secretName, secretKey }) => [secretName, secretKey]));
   const known = remembered.secretReadings;
-  const isSameSpec = known?.uid === uid && known.generation === generation && known.references === wanted;
-  if (isSameSpec && time.ticks < known.nextAt) return withReadings(observed, known, options);
+  const isSameSpec = known?.uid === uid && known.generation === generation;
+  if (isSameSpec && known.references === wanted && time.ticks < known.nextAt)
+    return withReadings(observed, known, options);
   const bySecret = await readAll(observed, references, options);
   const isMissing = references.some((each) => missingPart(each, bySecret.get(each.secretName)) !== null);
   const missingSince = isMissing ? ((isSameSpec ? known.missingSince : null) ?? time.ticks) : null;

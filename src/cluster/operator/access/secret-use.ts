@@ -17,7 +17,10 @@ import type { ObservedResource } from '../observed.ts';
 export interface SecretCheck {
   readonly view: Pick<ClusterView, 'resource' | 'children'>;
   readonly client: Pick<WriteClient, 'find'>;
-  readonly rules: Pick<SecretRules, 'labelledOnly' | 'platformSecrets'>;
+  readonly rules: Pick<SecretRules, 'labelledOnly' | 'platformSecrets'> & {
+    /** Namespace of Berth itself, whose Secrets no pods may newly use. Absent: not known. */
+    readonly ownNamespace?: string;
+  };
   readonly signal: AbortSignal;
 }
 
@@ -25,6 +28,7 @@ export const MISSING =
   'does not exist, and Berth uses such names for objects of deployments: create the object first, or use another name';
 const WITHOUT_LABEL =
   'does not exist, and the policy allows only Secrets with a label: create the object with the label first';
+const OF_OWN_NAMESPACE = 'is in the namespace of Berth itself and cannot be used here';
 /** Messages about objects that may be created at any time. */
 export const CREATABLE: readonly string[] = [MISSING, WITHOUT_LABEL];
 
@@ -54,6 +58,7 @@ export async function checkSecret(
   const { namespace, name: appName } = resource.metadata;
   const byName = secretRefusal({ name }, use, { ...rules, appName });
   if (byName !== null) return { why: byName };
+  if (use !== 'pull' && namespace === rules.ownNamespace) return { why: OF_OWN_NAMESPACE };
   if (isCertificateOfAnother(name, resource, check)) return { why: OF_ANOTHER };
   const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
   if (found === undefined) return { why: whyNotLater(name, use, appName, rules) };

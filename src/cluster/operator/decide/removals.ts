@@ -73,6 +73,7 @@ export function removeOldTemplates(observed: Observed, target: Target): Action[]
     activeRevision?.templates,
     rollout?.templates,
     failedRevision?.templates,
+    failedRevision?.serving,
     failedChange?.templates,
   ]);
   const { kind } = RESOURCES.ControllerRevision;

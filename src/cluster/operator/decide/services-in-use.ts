@@ -79,14 +79,16 @@ export function newServicesMissing(observed: Observed, templates: PodTemplates):
 
 /**
  * The resource with the data services of the active revision, or with the desired data services if no revision is
- * active yet.
+ * active yet. A service that the active pods do not have at all is as in the spec: if the spec has it, its real state is
+ * reported, although the active pods do not use it yet.
  */
 export function asServed(observed: Observed): ObservedResource {
   const { resource } = observed;
   const active = storedActive(observed);
   if (active === undefined) return resource;
-  const own = ownServicesOf(resource, active.templates());
-  return withProviders(resource, providersOf(own, active.lacking()));
+  const served = providersOf(ownServicesOf(resource, active.templates()), active.lacking());
+  const known = DATA_SERVICE_NAMES.filter((service) => served[service] !== 'none');
+  return withProviders(resource, Object.fromEntries(known.map((service) => [service, served[service]])));
 }
 
 /** Who provides the data services of pods. @param lacking the services that the pods do not have at all */

@@ -1,7 +1,9 @@
+import type { V1PodSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { isWhole } from '../../kube/compare/managed-fields.ts';
 import { outputTail } from '../access/masking.ts';
+import { WITHHELD_OUTPUT, waitingWithoutValues } from '../access/withheld-output.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 import { foreignFields } from './ownership.ts';
 import { withCurrentNames } from './stored-names.ts';
@@ -69,7 +71,7 @@ export function transformPod(object: UntypedObject): ObservedPod {
       ...(finalizers === undefined ? {} : { finalizers }),
     },
     ...lostNode(object),
-    ...(withheld ? { withheld } : {}),
+    ...(withheld ? { withheld, ...commandChecks(object) } : {}),
     ...(deletionTimestamp === undefined ? {} : nodeOf(object)),
     ...(object.metadata.ownerReferences === undefined ? { orphan: true } : {}),
     status: {
@@ -80,6 +82,17 @@ export function transformPod(object: UntypedObject): ObservedPod {
       containerStatuses: containerStatuses?.map(ofContainer),
     },
   };
+}
+
+const PROBES = ['startupProbe', 'livenessProbe', 'readinessProbe'] as const;
+
+/** Whether a health check of the pod is a command. The spec of the resource may have changed since the pod was created. */
+function commandChecks(object: UntypedObject): Pick<ObservedPod, 'commandChecks'> {
+  const { initContainers = [], containers = [] } = (object['spec'] ?? {}) as Partial<V1PodSpec>;
+  const has = [...initContainers, ...containers].some((container) =>
+    PROBES.some((probe) => container[probe]?.exec !== undefined),
+  );
+  return has ? { commandChecks: true } : {};
 }
 
 function nodeOf(object: UntypedObject): Pick<ObservedPod, 'node'> {
@@ -112,15 +125,19 @@ function containerFields(
   return { ...fields, lastState: stateFields(lastState, withheld) };
 }
 
-/** Shown instead of the output of a container that can read values that neither operator nor hub can mask. */
-export const WITHHELD_OUTPUT = 'output not shown, because the pod uses secret_references: see its logs';
-
-/** Masks and shortens termination messages. The masking happens once per change of the pod, not at every reconcile. */
+/**
+ * Masks and shortens termination messages, and removes text that must not be shown. This happens once per change of the pod,
+ * not at every reconcile.
+ */
 function stateFields<State extends Container['state']>(state: State, withheld: boolean): State {
-  const { terminated } = state ?? {};
-  if (terminated?.message === undefined) return state;
-  const message = withheld ? WITHHELD_OUTPUT : outputTail(terminated.message);
-  return { ...state, terminated: { ...terminated, message } };
+  const { terminated, waiting } = state ?? {};
+  const shown = { ...state } as NonNullable<Container['state']>;
+  if (withheld && waiting !== undefined) shown.waiting = waitingWithoutValues(waiting);
+  if (terminated?.message !== undefined) {
+    const message = withheld ? WITHHELD_OUTPUT : outputTail(terminated.message);
+    shown.terminated = { ...terminated, message };
+  }
+  return state === undefined ? state : (shown as State);
 }
 
 /** Drops managedFields of a custom resource, and converts a resource that the previous version stored. */

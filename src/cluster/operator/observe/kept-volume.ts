@@ -1,5 +1,6 @@
 import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
+import { isClaimConfirmed } from '../../../contract/resource/volume-confirmation.ts';
 import { databaseName } from '../../../workloads/names.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
@@ -39,9 +40,28 @@ export function keptVolumeText(observed: Observed): string {
   if (claim === undefined) return '';
   const { name, deletionTimestamp } = claim.metadata;
   const volume = `the volume claim ${name} (${sizeOf(claim)})`;
-  return deletionTimestamp === undefined
-    ? `. ${capital(volume)} is kept until the deployment is deleted or its owner removes it with database.remove_volume`
-    : `. ${capital(volume)} is being deleted`;
+  if (deletionTimestamp !== undefined) return `. ${capital(volume)} is being deleted`;
+  const { deploymentId, database } = observed.resource.spec;
+  return deploymentId !== undefined && database.removeVolume === true
+    ? removalText(observed, claim, volume)
+    : `. ${capital(volume)} is kept until the deployment is deleted or its owner removes it with database.remove_volume`;
+}
+
+/** What a confirmed removal waits for, or why the confirmation does not apply to this claim. */
+function removalText(observed: Observed, { metadata: { uid } }: ChildObject, volume: string): string {
+  if (!isClaimConfirmed(observed.resource, uid)) {
+    return (
+      `. ${capital(volume)} is kept, because the removal was confirmed for another claim or for none. To remove it, set ` +
+      `database.remove_volume to false and, when this is applied, to true`
+    );
+  }
+  const waits =
+    observed.resource.spec.deletion !== undefined
+      ? 'until the requested deletion of the deployment is cancelled'
+      : isUnused(observed)
+        ? 'for the listener, which deletes the claim with all data'
+        : 'until no workload and no pod of the database is left';
+  return `. The removal of ${volume} is confirmed, and waits ${waits}`;
 }
 
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

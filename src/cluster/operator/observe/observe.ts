@@ -11,7 +11,6 @@ import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import type { ReconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
-import { forbiddenReferences } from '../rollout/secret-markers.ts';
 import { withWarningEvents } from './live-reads.ts';
 
 /**
@@ -44,7 +43,6 @@ export async function observe(
   const forbidden = [
     ...remembered.checked.forbidden,
     ...foreign.filter(({ resourcePath }) => !bySpec.has(resourcePath)),
-    ...forbiddenReferences(withSecrets),
   ];
   const withSpecChecks = { ...withSecrets, forbidden, responses };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);

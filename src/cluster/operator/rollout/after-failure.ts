@@ -11,8 +11,9 @@ import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { contentOf, newestFirst } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
+import { followValues, hasSameInputs, type Restored } from './changed-values.ts';
 import { gateRollout } from './rollout-gate.ts';
-import { missingSecrets, secretsAwaitedUntil } from './secret-markers.ts';
+import { forbiddenReferences, missingSecrets, secretMarker, secretsAwaitedUntil } from './secret-markers.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';
 import { running, type Templates, wantedTemplates } from './template-selection.ts';
 
@@ -29,7 +30,7 @@ export function afterFailure(
   const active = resource.status?.activeRevision ?? tried?.former() ?? activeByHub(observed);
   const former = storedAs(active?.templates);
   if (active !== null && former !== undefined) {
-    const noted = withInputs(failed, resource, tried, former.name);
+    const noted = withServing(withInputs(failed, resource, tried, former.name), former, observed);
     const back: RestoredTarget = {
       ...running(former),
       kind: 'restored',
@@ -39,7 +40,9 @@ export function afterFailure(
       held: false,
       heldUntil: null,
     };
-    return changedSince(observed, config, { back, failed: noted, former }, now);
+    const view = asOfRevision(resource, active, contentOf(former));
+    const target = changedSince(observed, config, { back, view, former }, now);
+    return target.kind === 'restored' ? followValues({ back: target, view, former }, observed, now) : target;
   }
   // The stored templates of the active revision may have been deleted. Without these templates, the running components
   // of the active revision are not changed.
@@ -54,11 +57,18 @@ export function afterFailure(
   };
 }
 
-interface Failed {
-  /** The target that restores the revision that served before. */
-  readonly back: RestoredTarget;
-  readonly failed: FailedRevision;
-  readonly former: ObservedTemplates;
+/**
+ * The failure, after the templates that served were replaced only because values of their Secrets have changed. That is
+ * not a change of the revision that serves.
+ */
+function withServing(
+  failed: FailedRevision,
+  former: ObservedTemplates,
+  { storedTemplates }: Observed,
+): FailedRevision {
+  if (failed.serving === undefined || failed.serving === former.name) return failed;
+  const before = storedTemplates.find(({ name }) => name === failed.serving);
+  return before !== undefined && hasSameInputs(before, former) ? { ...failed, serving: former.name } : failed;
 }
 
 /**
@@ -97,13 +107,13 @@ export function withInputs(
 function changedSince(
   observed: Observed,
   config: RenderConfig,
-  { back, failed, former }: Failed,
+  { back, view, former }: Restored,
   now: Date,
 ): Target {
   const { resource } = observed;
   const { activeRevision, failedChange } = resource.status ?? {};
+  const { failed } = back.failure;
   if (activeRevision === undefined || failed.id === undefined || isSame(activeRevision, failed)) return back;
-  const view = asOfRevision(resource, activeRevision, contentOf(former));
   if (!isChangedSince(resource, failed)) {
     return { ...back, held: !isTemplateInputsHash(view, former.inputsHash) };
   }
@@ -116,6 +126,8 @@ function changedSince(
   const refused = specRefusal(view, wanted, config, observed) ?? missingSecrets(view, observed, wanted);
   if (refused !== null) return withChange(refused);
   if (secretsAwaitedUntil(view, observed, wanted) !== null) return back;
+  // Templates without a marker would be replaced once more when the values are known.
+  if (wanted.store !== null && secretMarker(view, observed) === undefined) return back;
   if (failedChange?.templates === wanted.name) return withChange(failedChange);
   return { ...gateRollout(observed, wanted, activeRevision, now), instead: failed };
 }
@@ -167,17 +179,20 @@ export function specRefusal(
   resource: ObservedResource,
   wanted: Templates,
   config: RenderConfig,
-  { forbidden = [], storedTemplates }: Observed,
+  observed: Observed,
 ): FailedRevision | null {
   if (wanted.name === null || wanted.store === null) return null;
+  const { forbidden = [], storedTemplates } = observed;
   const unsupported = unsupportedByCluster(resource, config);
   const ofRevision = forbidden.filter((each) => serviceOf(each) === null);
   const barred = withoutKept(ofRevision, resource, storedTemplates);
-  const refused = [...barred, ...unsupported];
+  const references = forbiddenReferences(resource, observed);
+  const refused = [...barred, ...references, ...unsupported];
   if (refused.length === 0) return null;
   const { id, number } = resource.spec.revision;
   const why = shortened(refused.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; '));
-  const isOfPolicy = unsupported.length === 0 && barred.every(({ byPolicy = false }) => byPolicy);
+  const isOfPolicy =
+    unsupported.length + references.length === 0 && barred.every(({ byPolicy = false }) => byPolicy);
   const remedy = isOfPolicy ? POLICY_REMEDY : 'change it';
   // The failure does not name templates, because they were never stored, and the next templates may get their name.
   return {

@@ -61,8 +61,14 @@ export function hasSecretMarker(stored: ObservedTemplates, marker: string | null
   }
 }
 
-/** The references that may not be used. They are checked before every rollout, because the rules may have changed. */
-export function forbiddenReferences({ resource, secrets }: Observed): Forbidden[] {
+/**
+ * The references of a resource that may not be used. They are checked before every rollout, because the rules may have
+ * changed.
+ */
+export function forbiddenReferences(
+  resource: ObservedResource,
+  { secrets }: Pick<Observed, 'secrets'>,
+): Forbidden[] {
   return referencesOf(resource).flatMap(({ secretName }, index) => {
     const reading = secrets?.bySecret.get(secretName);
     if (reading?.kind !== 'refused') return [];

@@ -59,6 +59,11 @@ export interface RolloutTarget extends AnyTarget {
   readonly revision: RevisionRef;
   /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
   readonly instead: FailedRevision | null;
+  /**
+   * The failures that stay recorded, if this target only follows changed values of referenced Secrets; absent: it is
+   * another rollout.
+   */
+  readonly standing?: TargetFailure;
 }
 
 /** The desired revision has failed, and the active revision runs again, exactly as before. */
@@ -133,6 +138,11 @@ export function awaitedBy(target: Target): AwaitingRevision | null {
 /** The failure of the desired revision, if the target is a later change of the active revision; otherwise null. */
 export function failedBefore(target: Target): FailedRevision | null {
   return target.kind === 'active' || target.kind === 'rollout' ? target.instead : null;
+}
+
+/** The failures that stay recorded during a rollout that only follows changed values of Secrets; null: another target. */
+export function standingFailures(target: Target): TargetFailure | null {
+  return target.kind === 'rollout' ? (target.standing ?? null) : null;
 }
 
 /** The active revision, if it runs although another revision is desired; null: the target is the desired revision. */

@@ -84,7 +84,7 @@ function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]
  * Names of failed templates count as taken even if the templates were deleted, so that other templates are not mistaken
  * for them.
  */
-function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
+export function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
   const { failedRevision, failedChange } = resource.status ?? {};
   const taken = new Set([
     ...all.map(({ name }) => name),

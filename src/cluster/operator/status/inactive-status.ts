@@ -11,8 +11,9 @@ import {
   type DeploymentStatus,
   deploymentStatus as deploymentStatusOf,
 } from '../../../domain/revision/states.ts';
+import type { DataServiceName } from '../../../workloads/data-services.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { type Finding, isPaused, pausedFinding, toConditions, wasPaused } from './conditions.ts';
+import { type Finding, isPaused, pausedFinding, toConditions, wasPaused, yes } from './conditions.ts';
 import { cacheReady, databaseReady } from './service-findings.ts';
 import { isObservedOff, stillServing } from './serving-findings.ts';
 
@@ -91,8 +92,8 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   const off = isObservedOff(observed);
   const facts = { observed, failures: [], off, now };
   const seen: Partial<Record<ConditionType, Finding | null>> = {
-    DatabaseReady: databaseReady(facts),
-    CacheReady: cacheReady(facts),
+    DatabaseReady: ofLastSpec(databaseReady(facts), 'database'),
+    CacheReady: ofLastSpec(cacheReady(facts), 'cache'),
     Serving: stillServing(observed, off),
   };
   const conditions = (refused.conditions ?? []).flatMap((condition) => {
@@ -109,6 +110,14 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   });
   return { ...refused, deploymentStatus: status, suspended: off, conditions };
 }
+
+/** States no value of a spec that cannot be parsed. The placeholder has the services of the last spec. */
+function ofLastSpec(finding: Finding | null, service: DataServiceName): Finding | null {
+  if (finding === null || !isDisabledReason(finding.reason)) return finding;
+  return yes(finding.reason, `the last spec that could be parsed has no ${service}`);
+}
+
+const isDisabledReason = (reason: Reason) => reason === 'DatabaseDisabled' || reason === 'CacheDisabled';
 
 /** All conditions of the current status, with this finding. Reconciling and Stalled are never Unknown. */
 function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {

@@ -2,7 +2,7 @@ import type { ManagedDeploymentStatus } from '../../../contract/resource/managed
 import type { Decision } from '../decide/decide.ts';
 import type { Observed } from '../observed.ts';
 import { withInputs } from '../rollout/after-failure.ts';
-import { awaitedBy, type FailedRevision, failureOf, isSame } from '../rollout/target.ts';
+import { awaitedBy, type FailedRevision, failureOf, isSame, standingFailures } from '../rollout/target.ts';
 import { shortened } from './conditions.ts';
 
 /** The failure that this reconcile found, as recorded in the status; null: none. */
@@ -32,7 +32,8 @@ function seenFailure(
 /**
  * The failures to record: a failure that this reconcile found, or the failure of a revision that is still requested.
  * The failure of a revision is kept during the rollout of a newer revision, because the hub may not have received it.
- * If the active revision fails in place while a failed revision is still requested, both are recorded.
+ * If the active revision fails in place while a failed revision is still requested, both are recorded. So are a failed
+ * change and the failure of the former templates with changed values of their Secrets.
  */
 export function nextFailures(
   { failedRevision }: ManagedDeploymentStatus,
@@ -40,8 +41,10 @@ export function nextFailures(
   decision: Decision,
   activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): Pick<ManagedDeploymentStatus, 'failedRevision' | 'failedChange'> {
-  const failure = failureOf(decision.target);
+  const standing = standingFailures(decision.target);
+  const failure = failureOf(decision.target) ?? standing;
   const seen = seenFailure(observed, decision, activeRevision);
+  if (seen !== null && standing !== null) return { failedRevision: standing.failed, failedChange: seen };
   if (seen !== null) {
     const isWanted = isSame(seen, observed.resource.spec.revision);
     const isOfActive = activeRevision !== undefined && isSame(seen, activeRevision);

@@ -122,6 +122,32 @@ test.concurrent('the volume is deleted when its owner confirms it, and a later d
   expect(await password(shop.app)).toEqual(before.secret);
 });
 
+test.concurrent('a volume that is restored after its removal stays', async () => {
+  const shop = await made('restores');
+  const former = await find(RESOURCES.PersistentVolumeClaim, `${shop.app}-db`);
+  await change(shop.id, { database: { enabled: false, remove_volume: true } });
+  await waitFor('no volume', async () => ((await claimUid(shop.app)) === undefined ? true : undefined), WAIT);
+  const { name, namespace = '', labels = {} } = former?.metadata ?? { name: '' };
+  const { accessModes, resources } = (former?.['spec'] ?? {}) as Record<string, unknown>;
+  const restored = await client.create(
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace, labels },
+      spec: { accessModes, resources },
+    } as UntypedObject,
+    { fieldManager: 'test' },
+  );
+  await berth.until(shop.id, 'the claim that is not confirmed', ({ conditions }) =>
+    conditions.some(({ message }) => message.includes('the removal was confirmed for another claim')),
+  );
+  // A later change does not confirm its removal either.
+  await change(shop.id, { cache: { enabled: false } });
+  await condition(shop.id, 'CacheReady', 'True CacheDisabled');
+  await berth.ready(shop.id);
+  expect(await claimUid(shop.app)).toBe(restored.metadata.uid);
+});
+
 test.concurrent('an edit of the custom resource does not delete a volume', async () => {
   const shop = await made('edited');
   await change(shop.id, { database: { enabled: false } });

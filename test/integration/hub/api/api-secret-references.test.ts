@@ -166,6 +166,12 @@ describe('a list', () => {
     ['a reserved name', reference('DATABASE_URI'), 422, 'body.secret_references.0.name'],
     ['a Secret of Berth', reference('A', 'shop-0a1b2c3d-db'), 400, 'body.secret_references.0.secret_name'],
     [
+      'the key of markers',
+      reference('A', 'berth-secret-marker-key'),
+      400,
+      'body.secret_references.0.secret_name',
+    ],
+    [
       'a release of Helm',
       reference('A', 'sh.helm.release.v1.berth.v1'),
       400,

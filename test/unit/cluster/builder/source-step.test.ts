@@ -377,6 +377,31 @@ describe('a Procfile', () => {
     ]);
   });
 
+  it('fails the build when its name has another case', async () => {
+    const { 'svc/Procfile': _, ...others } = files;
+    await host.commitFiles('team/lower', { ...others, 'svc/procfile': PROCFILE });
+    const { reason, message } = await failure({ repository: 'team/lower', configPath: 'svc/berth.yaml' });
+    expect([reason, message]).toEqual([
+      'BuildConfigInvalid',
+      'the name of a Procfile must be Procfile, with this case; similar files exist: svc/procfile',
+    ]);
+  });
+
+  it('is named in the log when it is above the build context and has no effect', async () => {
+    const config = { 'apps/svc/berth.yaml': CONFIG, 'apps/svc/server.js': '' };
+    const misplaced =
+      'warning: Procfile is not used, because the build context is apps/svc; Berth reads only apps/svc/Procfile';
+    await host.commitFiles('team/above', { ...config, Procfile: PROCFILE });
+    const lines = await source({ repository: 'team/above', configPath: 'apps/svc/berth.yaml' });
+    expect(lines).toContain(misplaced);
+    expect(result()).not.toHaveProperty('procfile');
+    // The app has its own Procfile, so that of the root may be for another app.
+    await host.commitFiles('team/above', { 'apps/svc/Procfile': PROCFILE });
+    const own = await source({ repository: 'team/above', configPath: 'apps/svc/berth.yaml' });
+    expect(own).not.toContain(misplaced);
+    expect(result()).toHaveProperty('procfile');
+  });
+
   it('is rejected when it is too large, a folder, or a link to a file outside the repository', async () => {
     const link = { content: '/etc/passwd', mode: '120000' as const };
     await host.commitFiles('team/large', { ...files, 'svc/Procfile': `#${'x'.repeat(70_000)}` });

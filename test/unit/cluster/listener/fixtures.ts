@@ -131,11 +131,13 @@ export class FakeCluster {
     },
     find: async (kind: Kind, { namespace = '', name }) =>
       this.#do('find', kind.kind, name, () => this.get(kind.kind, name, namespace) as never),
-    delete: async (kind: Kind, { namespace = '', name }, { uid, propagationPolicy } = {}) =>
+    delete: async (kind: Kind, { namespace = '', name }, { uid, resourceVersion, propagationPolicy } = {}) =>
       this.#do('delete', kind.kind, name, () => {
         const live = this.objects.get(this.#key(kind.kind, { namespace, name }));
         if (live === undefined) throw this.#error('not_found');
         if (uid !== undefined && live.metadata.uid !== uid) throw this.#error('conflict');
+        if (resourceVersion !== undefined && live.metadata.resourceVersion !== resourceVersion)
+          throw this.#error('conflict');
         if (propagationPolicy === 'Foreground') live.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
         else this.remove(kind.kind, name, namespace);
       }),

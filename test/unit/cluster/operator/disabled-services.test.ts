@@ -1,6 +1,7 @@
 import type { V1Container } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import { ANNOTATIONS } from '../../../../src/contract/resource/names.ts';
 import { message, NAMESPACE, revised, settled, template, World } from './fixtures.ts';
 
 /** `database.enabled: false` and `cache.enabled: false`. */
@@ -16,6 +17,12 @@ function variables(world: World, component = 'api'): string[] {
 }
 
 const dataObjects = (world: World) => world.cluster.ids().filter((id) => /web-(db|cache)\b/.test(id));
+/** Notes the claim whose removal is confirmed, as the listener does. */
+function confirmed(world: World, uid: string): void {
+  world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, ({ metadata }) => {
+    metadata.annotations = { ...metadata.annotations, [ANNOTATIONS.claimToRemove]: uid };
+  });
+}
 const claimUid = (world: World) =>
   world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid;
 
@@ -62,6 +69,7 @@ describe('a deployment without database and cache', () => {
     await world.reconcileOnce();
     expect(world.condition('DatabaseReady')).toBe('True DatabaseDisabled');
     expect(world.condition('CacheReady')).toBe('True CacheDisabled');
+    expect(message(world, 'DatabaseReady')).toBe('the last spec that could be parsed has no database');
   });
 });
 
@@ -97,13 +105,41 @@ describe('services that are switched off', () => {
     await world.reconcileOnce();
     expect(variables(world)).not.toContain('DATABASE_URI');
     expect(world.status.awaiting?.number).toBe(1);
-    expect(world.condition('DatabaseReady')).toBe('True DatabaseDisabled');
+    expect(world.condition('DatabaseReady')).toBe('False DatabaseStarting');
+    expect(world.condition('CacheReady')).toBe('False CacheStarting');
+    expect(world.condition('Serving')).toMatch(/^True/);
     await world.converge();
     expect(variables(world)).toContain('DATABASE_URI');
     expect(claimUid(world)).toBe(uid);
     expect(world.status.keptVolume).toBeUndefined();
     expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
     expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('report their real state while they do not start after they are switched on again', async () => {
+    const world = await settled(of(1));
+    world.change(of(1, { ...OFF, recordGeneration: 2 }));
+    await world.converge();
+    world.cluster.stuck.set('database', 'ImagePullBackOff');
+    world.change(of(1, { recordGeneration: 3 }));
+    await world.converge();
+    expect(world.condition('DatabaseReady')).toBe('False DatabaseStarting');
+    expect(message(world, 'DatabaseReady')).toMatch(/^the database is not ready yet: .*ImagePullBackOff/);
+    expect(message(world, 'DatabaseReady')).not.toContain('enabled');
+    expect(world.condition('Ready')).toMatch(/^False/);
+    expect(world.status.deploymentStatus).toBe('AWAITING_DATABASE');
+    // The pods of the active revision run as before.
+    expect(world.condition('Serving')).toMatch(/^True/);
+    expect(variables(world)).not.toContain('DATABASE_URI');
+  });
+
+  test('do not state that they are switched off when the tenant provides them from now on', async () => {
+    const world = await settled(of(1, OFF));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    world.change(of(2, { database: { external: true } }));
+    await world.converge();
+    expect(world.condition('DatabaseReady')).toBe('True ExternalDatabase');
+    expect(message(world, 'DatabaseReady')).not.toContain('enabled');
   });
 
   test('run again when the app does not run without them', async () => {
@@ -134,6 +170,37 @@ describe('services that are switched off', () => {
     expect(variables(world)).toContain('DATABASE_URI');
     expect(variables(world)).not.toContain('CACHE_URI');
     expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
+  });
+
+  test('show that the removal of the volume is confirmed, and what it waits for', async () => {
+    const world = await settled(of(1));
+    const uid = claimUid(world) ?? '';
+    const pod = world.cluster.list('Pod').find(({ metadata }) => metadata.name.startsWith('web-db'));
+    world.change(of(1, { database: { enabled: false, removeVolume: true }, recordGeneration: 2 }));
+    confirmed(world, uid);
+    await world.converge();
+    const confirmedText =
+      'database.enabled is false: Berth runs no database. The removal of the volume claim web-db (10Gi) is confirmed, and waits ';
+    expect(message(world, 'DatabaseReady')).toBe(
+      `${confirmedText}for the listener, which deletes the claim with all data`,
+    );
+    world.cluster.put({ ...pod } as KubeObject);
+    await world.reconcileOnce();
+    expect(message(world, 'DatabaseReady')).toBe(
+      `${confirmedText}until no workload and no pod of the database is left`,
+    );
+  });
+
+  test('show that the confirmation does not apply to a volume that was restored later', async () => {
+    const world = await settled(of(1));
+    world.change(of(1, { database: { enabled: false, removeVolume: true }, recordGeneration: 2 }));
+    confirmed(world, 'former');
+    await world.converge();
+    expect(message(world, 'DatabaseReady')).toBe(
+      'database.enabled is false: Berth runs no database. The volume claim web-db (10Gi) is kept, because the removal was ' +
+        'confirmed for another claim or for none. To remove it, set database.remove_volume to false and, when this is ' +
+        'applied, to true',
+    );
   });
 
   test('are in use while a pod of the database terminates', async () => {

@@ -51,6 +51,8 @@ export class World {
   ownHost: string | undefined;
   platformHosts: readonly string[] = [];
   appDomain: string | null = null;
+  /** Namespace of Berth itself from the next restart on. */
+  ownNamespace: string | undefined;
   /** Lookups of additional hosts from the next restart on. */
   lookups: ReconcilerOptions['lookups'];
   /** Resolver of image digests from the next restart on. */
@@ -75,6 +77,7 @@ export class World {
       ownHost: this.ownHost,
       platformHosts: this.platformHosts,
       appDomain: this.appDomain,
+      ownNamespace: this.ownNamespace,
       lookups: this.lookups,
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });

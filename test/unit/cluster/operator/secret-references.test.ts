@@ -1,73 +1,25 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { KubeObject, UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
-import {
-  ANNOTATIONS,
-  LABELS,
-  MANAGED_BY,
-  MARKER_KEY_SECRET,
-} from '../../../../src/contract/resource/names.ts';
+import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import { LABELS, MANAGED_BY, MARKER_KEY_SECRET } from '../../../../src/contract/resource/names.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
-import { message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
+import { CONFIG, message, NAMESPACE, revised, steps, template, World } from './fixtures.ts';
+import {
+  api,
+  change,
+  marker,
+  POLL_MS,
+  reference,
+  type SecretOptions,
+  secret,
+  serving,
+  storedNames,
+} from './secret-reference-fixtures.ts';
 import { Namespace } from './several-resources.ts';
 
 /** References to Secrets: the operator reads their values at an interval, and replaces pods when a value changes. */
 
-const encoded = (data: Readonly<Record<string, string>>) =>
-  Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-  );
-
-interface SecretOptions {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly type?: string;
-}
-
-const secret = (
-  name: string,
-  data: Readonly<Record<string, string>>,
-  { labels = {}, type = 'Opaque' }: SecretOptions = {},
-) =>
-  ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name, namespace: NAMESPACE, labels },
-    type,
-    data: encoded(data),
-  }) as unknown as KubeObject;
-
-const reference = (secretName: string, secretKey = 'api-key') => ({
-  podTemplate: { secretReferences: [{ name: 'STRIPE_KEY', secretName, secretKey }] },
-});
-const POLL_MS = 60_000;
-
-function change(world: World, name: string, data: Readonly<Record<string, string>>): void {
-  world.cluster.edit(`Secret/${NAMESPACE}/${name}`, (object) => {
-    object['data'] = encoded(data);
-  });
-}
-
 const uidOf = (world: World) => world.cluster.get(`Secret/${NAMESPACE}/payments`)?.metadata.uid;
-const storedNames = (world: World) =>
-  world.cluster
-    .list('ControllerRevision')
-    .filter((object: UntypedObject) => (object['data'] as { templates?: object })?.templates !== undefined)
-    .map(({ metadata }) => metadata.name);
-
-interface Template {
-  metadata: { annotations: Record<string, string> };
-  spec: { containers: { env: { name: string; valueFrom?: object }[] }[] };
-}
-const api = (world: World) => template(world, 'api') as Template;
-const marker = (world: World) => api(world).metadata.annotations[ANNOTATIONS.secretReferences];
-
-async function serving(value = 's3cret-value'): Promise<World> {
-  const world = new World(revised('web:1', 1, reference('payments')));
-  world.cluster.put(secret('payments', { 'api-key': value }));
-  await world.converge();
-  return world;
-}
-
 describe('a reference to a Secret', () => {
   test('is read by the pods, and its value is nowhere else', async () => {
     const world = await serving();
@@ -237,17 +189,6 @@ describe('a revision whose Secret or key is missing', () => {
   });
 });
 
-test('the active revision follows its Secret while a newer revision has failed', async () => {
-  const world = await serving();
-  const first = marker(world);
-  world.change(revised('web:2', 2, reference('absent')));
-  await steps(world, 12);
-  expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'SecretReferenceMissing' });
-  expect(marker(world)).toBe(first);
-  await world.converge();
-  expect(world.status.activeRevision).toMatchObject({ number: 1 });
-});
-
 describe('a Secret that deployments may not use', () => {
   const labelled = (labels: Readonly<Record<string, string>>) => ({ labels });
   const REFUSED: [what: string, name: string, options: SecretOptions][] = [
@@ -263,6 +204,7 @@ describe('a Secret that deployments may not use', () => {
     ['a release of Helm by its name', 'sh.helm.release.v1.shop.v1', {}],
   ];
   const container = (more: object) => ({ podTemplate: { sidecars: [{ name: 's', image: 's:1', ...more }] } });
+  const volume = (source: object) => ({ podTemplate: { volumes: [{ name: 'v', ...source }] } });
   const USES: [what: string, use: (name: string) => object][] = [
     ['secretReferences', (name) => reference(name)],
     ['envFrom', (name) => container({ envFrom: [{ secretRef: { name } }] })],
@@ -270,36 +212,54 @@ describe('a Secret that deployments may not use', () => {
       'valueFrom',
       (name) => container({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'api-key' } } }] }),
     ],
-    ['volumes', (name) => ({ podTemplate: { volumes: [{ name: 'v', secret: { secretName: name } }] } })],
+    [
+      'envFrom of initContainers',
+      (name) => ({
+        podTemplate: { initContainers: [{ name: 'i', image: 'i:1', envFrom: [{ secretRef: { name } }] }] },
+      }),
+    ],
+    ['volumes', (name) => volume({ secret: { secretName: name } })],
+    ['projected volumes', (name) => volume({ projected: { sources: [{ secret: { name } }] } })],
+    ['csi volumes', (name) => volume({ csi: { driver: 'csi.example.com', nodePublishSecretRef: { name } } })],
   ];
+  /** Only the kubelet reads a pull Secret, so a deployment may name its own Secrets there, and no label is needed. */
+  const PULL = (name: string) => ({ podTemplate: { imagePullSecrets: [{ name }] } });
+  const OF_OTHERS = REFUSED.filter(([, name]) => !name.startsWith('web-'));
 
-  test.each(USES.flatMap(([field, use]) => REFUSED.map((row) => [field, ...row, use] as const)))(
-    'is not used by %s: %s',
-    async (_field, _what, name, options, use) => {
-      const world = new World(revised('web:1', 1));
-      await world.converge();
-      const id = `Secret/${NAMESPACE}/${name}`;
-      if (world.cluster.get(id) === undefined) world.cluster.put(secret(name, { 'api-key': 'x' }, options));
-      world.change(revised('web:1', 2, use(name)));
-      await steps(world, 12);
-      expect(message(world, 'Ready')).toMatch(/cannot be used here/);
-      expect(world.status).toMatchObject({
-        activeRevision: { number: 1 },
-        failedRevision: { reason: 'Refused' },
-      });
-      expect(JSON.stringify(template(world, 'api'))).not.toMatch(/"(secret)?[nN]ame":"(other|sh\.helm)/);
-    },
-  );
-
-  test.each(USES)('needs a label when the policy requires one: %s', async (_field, use) => {
+  test.each([
+    ...USES.flatMap(([field, use]) => REFUSED.map((row) => [field, ...row, use] as const)),
+    ...OF_OTHERS.map((row) => ['imagePullSecrets', ...row, PULL] as const),
+  ])('is not used by %s: %s', async (_field, _what, name, options, use) => {
     const world = new World(revised('web:1', 1));
+    await world.converge();
+    const id = `Secret/${NAMESPACE}/${name}`;
+    if (world.cluster.get(id) === undefined) world.cluster.put(secret(name, { 'api-key': 'x' }, options));
+    world.change(revised('web:1', 2, use(name)));
+    await steps(world, 12);
+    expect(message(world, 'Ready')).toMatch(/cannot be used here/);
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 1 },
+      failedRevision: { reason: 'Refused' },
+    });
+    expect(JSON.stringify(template(world, 'api'))).not.toMatch(/"(secret)?[nN]ame":"(other|sh\.helm)/);
+  });
+
+  /** A deployment that runs while the policy requires the label. */
+  async function strict(more: object = {}): Promise<World> {
+    const world = new World(revised('web:1', 1, more));
     world.policy = {
       ...resolvePolicy('self_hosted'),
       secret_references: { labelled_only: true, max_secrets: 20 },
     };
     world.restart();
-    await world.converge();
     world.cluster.put(secret('payments', { 'api-key': 'x' }));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 1 });
+    return world;
+  }
+
+  test.each(USES)('needs a label when the policy requires one: %s', async (_field, use) => {
+    const world = await strict();
     world.change(revised('web:1', 2, use('payments')));
     await steps(world, 8);
     expect(message(world, 'Ready')).toContain('does not have the label berth.dev/referenceable=true');
@@ -312,6 +272,38 @@ describe('a Secret that deployments may not use', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 3 });
   });
 
+  test.each(USES)('needs the label also when pods use it to pull images: %s', async (_field, use) => {
+    const world = await strict(PULL('payments'));
+    world.change(revised('web:1', 2, use('payments')));
+    await steps(world, 8);
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 1 },
+      failedRevision: { number: 2, reason: 'Refused' },
+    });
+    expect(message(world, 'Ready')).toContain('does not have the label berth.dev/referenceable=true');
+    world.change(revised('web:2', 3, PULL('payments')));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 3 });
+  });
+
+  test.each([...USES, ['imagePullSecrets', PULL] as const])(
+    'is that of the OTLP headers of the platform, although Berth adds it to the app: %s',
+    async (_field, use) => {
+      const world = new World(revised('web:1', 1));
+      world.cluster.put(secret('otlp-headers', { OTEL_EXPORTER_OTLP_HEADERS: 'x=y' }));
+      world.restart({ ...CONFIG, otlpEndpoint: 'https://otlp.example', otlpHeadersSecret: 'otlp-headers' });
+      await world.converge();
+      expect(JSON.stringify(template(world, 'api'))).toContain('"name":"otlp-headers"');
+      world.change(revised('web:1', 2, use('otlp-headers')));
+      await steps(world, 8);
+      expect(message(world, 'Ready')).toContain('belongs to the platform and cannot be used here');
+      expect(world.status).toMatchObject({
+        activeRevision: { number: 1 },
+        failedRevision: { number: 2, reason: 'Refused' },
+      });
+    },
+  );
+
   test('is a certificate of another deployment', async () => {
     const world = new Namespace();
     world.create('shop', { revision: { image: 'shop:1' } });
@@ -320,6 +312,41 @@ describe('a Secret that deployments may not use', () => {
     world.create('evil', { revision: { image: 'evil:1' }, ...reference('shop-tls', 'tls.key') });
     await world.work();
     expect(world.ready('evil')).toMatch(/^Refused: .*belongs to another deployment/);
+  });
+});
+
+describe('a deployment in the namespace of Berth itself', () => {
+  test('does not run, and the reason is clear', async () => {
+    const world = new World(revised('web:1', 1, reference('berth', 'DATABASE_URL')));
+    world.ownNamespace = NAMESPACE;
+    world.restart();
+    world.cluster.put(secret('berth', { DATABASE_URL: 'x' }));
+    await steps(world, 12);
+    expect(world.status.failedRevision).toMatchObject({ reason: 'Refused' });
+    expect(message(world, 'Ready')).toContain(
+      `metadata.namespace: ${NAMESPACE} is the namespace of Berth itself`,
+    );
+    expect(template(world, 'api')).toBeUndefined();
+  });
+
+  test('keeps the pods that an earlier version allowed, but gets no Secret of this namespace', async () => {
+    const world = new World(revised('web:1', 1));
+    await world.converge();
+    world.ownNamespace = NAMESPACE;
+    world.restart();
+    expect(await world.converge()).toEqual([]);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:2']);
+    world.cluster.put(secret('berth', { 'api-key': 'x' }));
+    const uses = [reference('berth'), { revision: { image: 'web:3', number: 3, envSecretName: 'berth' } }];
+    for (const [index, use] of uses.entries()) {
+      world.change(revised('web:3', 3 + index, use));
+      await steps(world, 12);
+      expect(message(world, 'Ready')).toContain('is in the namespace of Berth itself');
+      expect(world.status.activeRevision).toMatchObject({ number: 2 });
+      expect(world.images('api')).toEqual(['web:2']);
+    }
   });
 });
 

@@ -390,6 +390,16 @@ describe('a revision in progress', () => {
     expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'DatabaseStarting' });
   });
 
+  test('shows that a removal of the volume is confirmed, and what it waits for', () => {
+    const removal = 'The removal of the volume claim web-db (10Gi) is confirmed, and waits for the listener';
+    const off = `database.enabled is false: Berth runs no database. ${removal}`;
+    const conditions = [serving('True'), condition('DatabaseReady', 'True', 'DatabaseDisabled', off)];
+    const { causes, remedy } = explain(facts({ deployment: { conditions } }));
+    const cause = causes.find(({ reason }) => reason === 'DatabaseDisabled');
+    expect(cause?.message).toBe(`DatabaseReady is True: ${off}.`);
+    expect(remedy).toBeNull();
+  });
+
   test('waits while the deployment is switched off', () => {
     const conditions = [
       condition('Ready', 'False', 'SwitchedOff'),

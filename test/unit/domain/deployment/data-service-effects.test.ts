@@ -33,6 +33,18 @@ describe('the effects of database', () => {
     expect(effects(OFF, {}, 0)).toEqual(['The database is created with an empty volume.']);
   });
 
+  test('say that the database may start empty when a confirmed removal is pending', () => {
+    expect(effects(REMOVED, {})).toEqual([
+      'The removal of the volume that was kept (10 GiB) is confirmed. If it has already begun, the database starts ' +
+        'empty, otherwise with this volume.',
+    ]);
+    expect(effects(REMOVED, {}, 0)).toEqual(['The database is created with an empty volume.']);
+    expect(effects(REMOVED, OFF)).toEqual([
+      expect.stringMatching(/kept, unless its confirmed removal has already begun/),
+    ]);
+    expect(effects(REMOVED, OFF, 0)).toEqual([]);
+  });
+
   test('are empty for a database of the tenant, apart from the volume that was kept before', () => {
     const external = { database: true, cache: true };
     expect(effects({}, { ...OFF, cache: { enabled: false } }, 10, external)).toEqual([]);

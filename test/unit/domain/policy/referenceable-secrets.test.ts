@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import {
+  generatedObjectIssues,
+  secretReferenceIssues,
+} from '../../../../src/domain/policy/policy-references.ts';
+import {
+  MARKER_KEY_SECRET,
   type SecretRules,
   type SecretUse,
   secretRefusal,
@@ -28,6 +34,7 @@ describe('by its name alone, a Secret', () => {
     ['other-0a1b2c3d-db', /another deployment/],
     ['bootstrap-token-abcdef', /bootstrap token/],
     ['sh.helm.release.v1.berth.v3', /release of Helm/],
+    [MARKER_KEY_SECRET, /platform/],
   ])('%s is refused or not', (name, expected) => {
     if (expected === null) expect(why(name)).toBeNull();
     else expect(why(name)).toMatch(expected);
@@ -86,4 +93,16 @@ describe('with labels and type, a Secret', () => {
     expect(why('payments', { labels, type: 'helm.sh/release.v1' }, { labelledOnly: true })).not.toBeNull();
     expect(why('x', { labels: { ...labels, ...MANAGED } }, { labelledOnly: true })).not.toBeNull();
   });
+});
+
+test('the API rejects the key of markers in every field, although it knows only the name', () => {
+  const appName = 'shop-0a1b2c3d';
+  const references = [{ name: 'A', secretName: MARKER_KEY_SECRET, secretKey: 'key' }];
+  expect(secretReferenceIssues({ references, appName }, resolvePolicy('self_hosted'))).toMatchObject([
+    { loc: ['secret_references', 0, 'secret_name'] },
+  ]);
+  const spec = { volumes: [{ name: 'v', secret: { secretName: MARKER_KEY_SECRET } }] };
+  expect(generatedObjectIssues({ spec, appName } as never)).toMatchObject([
+    { loc: ['source_config', 'resource_spec', 'volumes', 0, 'secret', 'secretName'] },
+  ]);
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import { ResourceLocks } from '../../../../../src/cluster/listener/apply/resource-locks.ts';
 import {
   isVolumeToRemove,
   removeConfirmedVolumes,
@@ -17,6 +18,9 @@ let clock: FakeClock;
 let term: ReturnType<typeof fakeTerm>;
 let handlers: ReflectorHandlers<Resource>;
 let current: Resource | undefined;
+/** What the API server has; undefined: the same as the cache. */
+let live: Resource | undefined;
+let locks: ResourceLocks;
 let ending: AbortController;
 let running: Promise<void>;
 
@@ -35,6 +39,8 @@ interface State {
   readonly observedGeneration?: number;
   readonly edited?: boolean;
   readonly uid?: string;
+  /** The claim to which the confirmation applies. Default: the reported claim. */
+  readonly confirmed?: string;
 }
 
 /** A resource whose spec the hub wrote and for which the operator has reported the kept volume. */
@@ -44,6 +50,7 @@ function resource({
   observedGeneration = 1,
   edited,
   uid = 'u',
+  confirmed = uid,
 }: State = {}) {
   const made = {
     apiVersion: 'berth.dev/v1alpha1',
@@ -53,7 +60,9 @@ function resource({
     status: { observedGeneration, keptVolume: { name: CLAIM, uid, size: '10Gi', unused } },
   } as unknown as Resource;
   const hash = edited === true ? 'another' : specHashOf(made);
-  Object.assign(made.metadata, { annotations: { [ANNOTATIONS.specHash]: hash } });
+  Object.assign(made.metadata, {
+    annotations: { [ANNOTATIONS.specHash]: hash, [ANNOTATIONS.claimToRemove]: confirmed },
+  });
   return made;
 }
 
@@ -70,15 +79,19 @@ beforeEach(async () => {
   term = fakeTerm();
   ending = new AbortController();
   current = undefined;
+  live = undefined;
+  locks = new ResourceLocks();
   running = removeConfirmedVolumes({
     client: cluster.client,
     view: {
       get: () => current,
+      refresh: async () => live ?? current,
       addHandlers: (given) => {
         handlers = given;
         return () => {};
       },
     },
+    locks,
     term,
     logger: recordingLogger(),
     clock,
@@ -111,6 +124,61 @@ describe('the volume of a database', () => {
     expect(isThere()).toBe(true);
   });
 
+  test('stays when it was restored after the confirmation', async () => {
+    const former = claim();
+    await show({ uid: former });
+    expect(isThere()).toBe(false);
+    const restored = claim();
+    expect(restored).not.toBe(former);
+    await show({ uid: restored, confirmed: former });
+    expect(isThere()).toBe(true);
+  });
+
+  test('stays when the database is switched on while the claim is read', async () => {
+    const uid = claim();
+    cluster.before = (call) => {
+      if (call === 'list PersistentVolumeClaim') live = resource({ uid, spec: {}, observedGeneration: 1 });
+    };
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('stays when a change that is being applied switches the database on', async () => {
+    const uid = claim();
+    const applying = Promise.withResolvers<void>();
+    const applied = locks.run(`${NAMESPACE}/${NAME}`, () => applying.promise);
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    live = resource({ uid, spec: {} });
+    applying.resolve();
+    await applied;
+    await settle();
+    expect(isThere()).toBe(true);
+  });
+
+  test('is deleted before a later change is applied', async () => {
+    const uid = claim();
+    let isGoneFirst: boolean | undefined;
+    cluster.before = (call) => {
+      if (call !== 'delete PersistentVolumeClaim') return;
+      void locks.run(`${NAMESPACE}/${NAME}`, async () => {
+        isGoneFirst = !isThere();
+      });
+    };
+    await show({ uid });
+    expect(isGoneFirst).toBe(true);
+  });
+
+  test('stays when its labels change after it was read', async () => {
+    const uid = claim();
+    cluster.before = (call) => {
+      if (call === 'delete PersistentVolumeClaim') claim({});
+    };
+    await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
   test('stays when the term of the listener has ended', async () => {
     const uid = claim();
     term.lose();
@@ -136,6 +204,8 @@ describe('isVolumeToRemove', () => {
     ['everything applies', true, {}],
     ['the removal is not confirmed', false, { spec: { database: { enabled: false } } }],
     ['the database is switched on', false, { spec: { database: { removeVolume: true } } }],
+    ['the confirmation applies to another claim', false, { confirmed: 'another' }],
+    ['the confirmation applies to no claim', false, { confirmed: 'none' }],
     ['a pod still uses it', false, { unused: false }],
     ['the operator has not observed this spec', false, { observedGeneration: 0 }],
     ['another account has edited the spec', false, { edited: true }],

@@ -4,13 +4,25 @@ import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secret
 import { IdentityRecords } from '../../../../../src/cluster/listener/apply/identity-records.ts';
 import { PullSecrets } from '../../../../../src/cluster/listener/apply/pull-secret.ts';
 import { pullWork } from '../../../../../src/cluster/listener/apply/puller.ts';
+import { ResourceLocks } from '../../../../../src/cluster/listener/apply/resource-locks.ts';
 import { TenantNamespaces } from '../../../../../src/cluster/listener/apply/tenant-namespace.ts';
 import { WorkTable } from '../../../../../src/cluster/listener/apply/work-table.ts';
 import { Outbox } from '../../../../../src/cluster/listener/report/outbox.ts';
 import { HubError } from '../../../../../src/cluster/listener/session/hub-client.ts';
 import type { ApplyWork, WorkItem } from '../../../../../src/contract/protocol/work-protocol.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
-import { applyWork, FakeCluster, fakeTerm, ID, NAME, OURS, purgeWork, settle, specOf } from '../fixtures.ts';
+import {
+  applyWork,
+  FakeCluster,
+  fakeTerm,
+  ID,
+  NAME,
+  NAMESPACE,
+  OURS,
+  purgeWork,
+  settle,
+  specOf,
+} from '../fixtures.ts';
 
 const signal = new AbortController().signal;
 
@@ -21,7 +33,9 @@ function setUp() {
   const term = fakeTerm();
   const clock = new FakeClock();
   const logger = recordingLogger();
+  const locks = new ResourceLocks();
   const options = {
+    locks,
     deps: {
       client,
       view: cluster.view(),
@@ -47,6 +61,18 @@ beforeEach(() => {
 });
 
 describe('the work table', () => {
+  it('applies nothing to a resource while its volume is being removed', async () => {
+    const removal = Promise.withResolvers<void>();
+    void t.options.locks.run(`${NAMESPACE}/${NAME}`, () => removal.promise);
+    t.table.add(applyWork());
+    const applied = t.table.reconcile(ID, signal);
+    await settle();
+    expect(t.cluster.calls).toEqual([]);
+    removal.resolve();
+    expect(await applied).toEqual({ kind: 'settled' });
+    expect(t.cluster.writes()).toEqual([`create ManagedDeployment ${NAME}`]);
+  });
+
   it('reports an applied item with its generation', async () => {
     t.table.add(applyWork({ generation: 3 }));
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });

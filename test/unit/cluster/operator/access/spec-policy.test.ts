@@ -61,6 +61,14 @@ describe('rejected fields of pods, by path in the custom resource', () => {
     env: [...Array(count).keys()].map((n) => ({ name: `V${n}`, value: 'x'.repeat(bytes) })),
   });
 
+  const references = (count: number, length: number) => ({
+    secretReferences: [...Array(count).keys()].map((n) => ({
+      name: `V${n}`,
+      secretName: 's'.repeat(length),
+      secretKey: 'k'.repeat(length),
+    })),
+  });
+
   test.each<[string, object, 'cloud' | 'self_hosted', string[]]>([
     ['as many variables as the policy allows', variables(256, 100), 'cloud', []],
     ['more variables than the policy allows', variables(257, 100), 'cloud', ['spec.podTemplate.env']],
@@ -76,6 +84,13 @@ describe('rejected fields of pods, by path in the custom resource', () => {
       { commands: { api: { args: Array(3).fill('x'.repeat(30_000)) } } },
       'self_hosted',
       ['spec.podTemplate.commands'],
+    ],
+    ['as many references as a request may have', references(8, 20), 'self_hosted', []],
+    [
+      'references larger than a request may have',
+      references(100, 253),
+      'self_hosted',
+      ['spec.podTemplate.secretReferences'],
     ],
     [
       'a reference in the URI of an external database',
