@@ -521,6 +521,26 @@ describe('the host of a URL that another custom resource has in its domains', ()
   });
 });
 
+test('a proven host keeps its route when an older URL has a route with it too', async () => {
+  const shop = world([HOST], { proof: true });
+  texts = record();
+  await settle(shop);
+  const uid = 'b1f0c7de-0000-4000-8000-000000000009';
+  const metadata = { name: 'older', namespace: 'other', uid, creationTimestamp: '2020-01-01T00:00:00Z' };
+  const spec = resource({ ...wanting([]), routing: { url: `https://${HOST}` } });
+  shop.cluster.put({ ...spec, metadata } as KubeObject);
+  const owner = { apiVersion: 'berth.dev/v1alpha1', kind: 'ManagedDeployment', name: 'older', uid };
+  shop.cluster.put({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name: 'older', namespace: 'other', ownerReferences: [{ ...owner, controller: true }] },
+    spec: { rules: [{ host: HOST }] },
+  } as KubeObject);
+  await settle(shop);
+  expect(stateOf(shop)).toMatchObject({ proof: 'READY', route: 'READY' });
+  expect(shop.cluster.get(routeId(HOST))).toBeDefined();
+});
+
 test('an unproven claim does not hide the TXT record from another one', async () => {
   const shop = world([HOST], { proof: true });
   const metadata = {
