@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COMPONENTS, type Component } from '../resource-spec/components.ts';
-import type { Command, Commands, RunSettings } from './run-settings.ts';
+import { type Command, type Commands, type RunSettings, runSettingsOf } from './run-settings.ts';
 
 /** The Procfile of a repository, whose lines are the default commands of components. The server sets it after a build. */
 
@@ -71,13 +71,12 @@ export function sourcedCommands(
 }
 
 /** The settings with which the pods run, in which the commands of the Procfile are ordinary commands. */
-export function resolvedSettings({ port, env, ...others }: RunSettings): Omit<RunSettings, 'procfile'> {
-  const commands = effectiveCommands(others);
-  return {
-    ...(port === undefined ? {} : { port }),
-    ...(Object.keys(commands).length === 0 ? {} : { commands }),
-    ...(env === undefined || env.length === 0 ? {} : { env }),
-  };
+export function resolvedSettings(settings: RunSettings): Omit<RunSettings, 'procfile'> {
+  const { procfile: _procfile, ...resolved } = runSettingsOf({
+    ...settings,
+    commands: effectiveCommands(settings),
+  });
+  return resolved;
 }
 
 /** source_revision_config without the values that the server sets after a build, so that the revision is built again. */

@@ -51,6 +51,18 @@ test('converts every valid record to a valid custom resource that relies on no d
   );
 });
 
+test('puts every run setting into the pod template', () => {
+  const secret_references = [{ name: 'KEY', secret_name: 'payments', secret_key: 'api-key' }];
+  const minimal = minimalRequest();
+  const run = { port: 80, commands: { api: { args: ['serve'] } }, env: [{ name: 'A', value: 'b' }] };
+  const revision = { ...minimal.source_revision_config, ...run };
+  const request = { ...minimal, source_revision_config: revision, secret_references };
+  expect(resourceOf(request, SELF_HOSTED).spec.podTemplate).toEqual({
+    ...run,
+    secretReferences: [{ name: 'KEY', secretName: 'payments', secretKey: 'api-key' }],
+  });
+});
+
 test('converts cores to exact millicores', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256_000 }), (milli) => {

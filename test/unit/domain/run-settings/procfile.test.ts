@@ -80,6 +80,8 @@ describe('the effective commands', () => {
       env,
     });
     expect(resolvedSettings({})).toEqual({});
+    const others = { env, secretReferences: [{ name: 'KEY', secretName: 'payments', secretKey: 'key' }] };
+    expect(resolvedSettings({ ...others, procfile: {} })).toEqual(others);
   });
 });
 
