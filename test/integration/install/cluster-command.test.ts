@@ -70,7 +70,7 @@ test('up starts a cluster in the background, env prints its variables for a shel
 
   const { stdout: lines } = await command('env');
   const shell = await promisify(execFile)('/bin/sh', ['-c', `${lines}\nkubectl get nodes --output=name`]);
-  expect(shell.stdout.trim().split('\n')).toHaveLength(4);
+  expect(shell.stdout.trim().split('\n')).toHaveLength(5);
 
   expect(await command('down')).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped') });
   expect(existsSync(state)).toBe(false);

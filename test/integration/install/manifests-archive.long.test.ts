@@ -11,7 +11,7 @@ import { parsed, podsOf, type Rendered } from '../harness/chart.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
 import { unpackManifests } from '../harness/release-manifests.ts';
 
-/** A repository with a registry, as a publisher names it with --repository. remote-listener.test.ts applies those of `berth`. */
+/** A repository with a registry, as a publisher names it with --repository. remote-listener.long.test.ts applies those of `berth`. */
 const REPOSITORY = 'ghcr.io/berth-dev/berth';
 const DIGEST = `sha256:${'5'.repeat(64)}`;
 
