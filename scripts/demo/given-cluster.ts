@@ -115,14 +115,15 @@ const nameOf = ({ kubeconfig, context }: DemoOptions): string =>
 /**
  * The options with the context that they name. A file without `--context` means its current context at this time, because a
  * later `kubectl config use-context` must not redirect the demo.
- * @throws Error if the file has no current context
+ * @throws Error if the file does not exist or has no current context
  */
 export async function withContext(options: DemoOptions): Promise<DemoOptions> {
   const { kubeconfig, context } = options;
-  if (kubeconfig === undefined || context !== undefined) return options;
+  if (kubeconfig === undefined) return options;
   if (!existsSync(kubeconfig)) {
     throw new Error(`failed to read ${kubeconfig}: no such file. Name a kubeconfig, or omit --kubeconfig.`);
   }
+  if (context !== undefined) return options;
   return { ...options, context: (await readContext(kubeconfig)).name };
 }
 

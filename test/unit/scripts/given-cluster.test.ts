@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { type ClusterObject, refusal } from '../../../scripts/demo/given-cluster.ts';
+import { type ClusterObject, refusal, withContext } from '../../../scripts/demo/given-cluster.ts';
 import { farewell } from '../../../scripts/demo/leftovers.ts';
+import { parseOptions } from '../../../scripts/demo/options.ts';
 import { installedObjects } from '../../installation/install.ts';
 
 const now = new Date('2026-01-15T09:30:00.000Z');
@@ -75,6 +76,14 @@ describe('refusal', () => {
     const existing = Array.from({ length: 9 }, (_, index) => object('ClusterRole', `r${index}`, 'helm'));
     expect(refusal({ ...empty, existing }, now)).toContain('ClusterRole r4 and 4 more)');
   });
+});
+
+test.each([[], ['--context', 'a']])('names the kubeconfig that does not exist, with %j', async (...words) => {
+  const options = parseOptions(['--kubeconfig', '/missing/config', ...words]);
+  if (options === null) throw new Error('no options');
+  await expect(withContext(options)).rejects.toThrow(
+    'failed to read /missing/config: no such file. Name a kubeconfig, or omit --kubeconfig.',
+  );
 });
 
 describe('farewell', () => {
