@@ -27,6 +27,16 @@ export interface Context {
 export const show = (context: Context, value: unknown, view: View): Promise<void> =>
   printed(context.format, value, view, (text) => context.print(text));
 
+/** Notes each name that is not stored. A command that removes it has no effect, so it can be repeated. */
+export function noteNotSet(
+  context: Context,
+  stored: readonly { readonly name: string }[],
+  names: readonly string[],
+): void {
+  const known = new Set(stored.map(({ name }) => name));
+  for (const name of names) if (!known.has(name)) context.note(`${cell(name)} is not set`);
+}
+
 /** Prints the data services that a change restarts, with the reasons. */
 export function noteEffects(
   context: Context,

@@ -12,6 +12,8 @@ const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 const MAX_ATTEMPTS = 5;
 
 export interface ListChange {
+  /** Called once, with the stored deployment. */
+  readonly begin?: ((before: Deployment) => void) | undefined;
   /** The PATCH for the stored deployment. */
   readonly patch: (before: Deployment) => UpdateDeploymentInput;
   /** The message when the PATCH changed nothing. */
@@ -40,10 +42,11 @@ export async function changeList(
   context: Context,
   name: string,
   seconds: number | null,
-  { patch, unchanged, show }: ListChange,
+  { begin, patch, unchanged, show }: ListChange,
 ): Promise<End> {
   for (let attempt = 1; ; attempt += 1) {
     const before = await lookUpDeployment(context.client, name, true);
+    if (attempt === 1) begin?.(before);
     try {
       const made = await send(context, before, patch(before));
       if (made.generation === before.generation) context.note(unchanged);

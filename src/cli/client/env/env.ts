@@ -1,6 +1,6 @@
 import type { Deployment } from '../api.gen.ts';
 import { readText } from '../body-file.ts';
-import { type Context, show } from '../context.ts';
+import { type Context, noteNotSet, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
@@ -37,8 +37,10 @@ const change = (
   name: string,
   seconds: number | null,
   merge: (stored: readonly Variable[]) => readonly Variable[],
+  begin?: (stored: readonly Variable[]) => void,
 ): Promise<End> =>
   changeList(context, name, seconds, {
+    begin: (before) => begin?.(envOf(before)),
     patch: (before) => ({
       source_revision_config: {
         env: merge(envOf(before)).map((variable) => ({ name: variable.name, value: variable.value })),
@@ -72,8 +74,11 @@ export async function unset(
   names: readonly string[],
   options: WaitOptions,
 ): Promise<End> {
-  const seconds = waitSeconds(options);
-  const stored = new Set(envOf(await lookUpDeployment(context.client, name, true)).map((each) => each.name));
-  for (const each of names) if (!stored.has(each)) context.note(`${cell(each)} is not set`);
-  return change(context, name, seconds, (variables) => withoutVariables(variables, names));
+  return change(
+    context,
+    name,
+    waitSeconds(options),
+    (variables) => withoutVariables(variables, names),
+    (stored) => noteNotSet(context, stored, names),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Deployment } from '../api.gen.ts';
-import { type Context, show } from '../context.ts';
+import { type Context, noteNotSet, show } from '../context.ts';
 import { changeList } from '../env/change-list.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
@@ -29,8 +29,10 @@ const change = (
   name: string,
   seconds: number | null,
   merge: (stored: readonly Reference[]) => Reference[],
+  begin?: (stored: readonly Reference[]) => void,
 ): Promise<End> =>
   changeList(context, name, seconds, {
+    begin: (before) => begin?.(referencesOf(before)),
     patch: (before) => ({ secret_references: merge(referencesOf(before)) }),
     unchanged: 'nothing changed: the references are already the same',
     show: (made) => showReferences(context, referencesOf(made)),
@@ -55,9 +57,11 @@ export async function unset(
   names: readonly string[],
   options: WaitOptions,
 ): Promise<End> {
-  const seconds = waitSeconds(options);
-  const deployment = await lookUpDeployment(context.client, name, true);
-  const stored = new Set(referencesOf(deployment).map((each) => each.name));
-  for (const each of names) if (!stored.has(each)) context.note(`${cell(each)} is not set`);
-  return change(context, name, seconds, (references) => withoutReferences(references, names));
+  return change(
+    context,
+    name,
+    waitSeconds(options),
+    (references) => withoutReferences(references, names),
+    (stored) => noteNotSet(context, stored, names),
+  );
 }

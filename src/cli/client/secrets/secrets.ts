@@ -1,7 +1,7 @@
 import { UsageError } from '../../command/usage-error.ts';
 import type { Deployment, UpdateDeploymentSecretsInput } from '../api.gen.ts';
 import { readText, withoutLastBreak } from '../body-file.ts';
-import { type Context, noteEffects, show } from '../context.ts';
+import { type Context, noteEffects, noteNotSet, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { lookUpDeployment } from '../lookup.ts';
 import { cell, table } from '../table.ts';
@@ -94,7 +94,6 @@ export async function unset(
 ): Promise<End> {
   const seconds = waitSeconds(options);
   const deployment = await lookUpDeployment(context.client, name, true);
-  const stored = new Set(namesOf(deployment));
-  for (const each of names) if (!stored.has(each)) context.note(`${cell(each)} is not set`);
+  noteNotSet(context, deployment.secrets, names);
   return change(context, deployment, { unset: [...names] }, seconds);
 }
