@@ -1,4 +1,5 @@
 import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
+import { MANAGED_BY_LABEL, PART_OF_LABEL } from '../../domain/kubernetes/labels.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {
@@ -8,8 +9,8 @@ export const LABELS = {
   name: 'app.kubernetes.io/name',
   instance: 'app.kubernetes.io/instance',
   component: 'app.kubernetes.io/component',
-  partOf: 'app.kubernetes.io/part-of',
-  managedBy: 'app.kubernetes.io/managed-by',
+  partOf: PART_OF_LABEL,
+  managedBy: MANAGED_BY_LABEL,
   version: 'app.kubernetes.io/version',
   /** On the objects of a build in the namespace of builds: the namespace of its ManagedDeployment. */
   namespace: 'berth.dev/namespace',
@@ -24,8 +25,7 @@ export const LABELS = {
 export const IDENTITY_STATES = ['claimed', 'left'] as const;
 export type IdentityState = (typeof IDENTITY_STATES)[number];
 
-/** Value of `app.kubernetes.io/managed-by` on every object that Berth created. */
-export const MANAGED_BY = 'berth';
+export { MANAGED_BY } from '../../domain/kubernetes/labels.ts';
 
 export const ANNOTATIONS = {
   /** On the custom resource: "true" stops the operator from changing its workloads. */

@@ -1,3 +1,4 @@
+import { MANAGED_BY, MANAGED_BY_LABEL, PART_OF_LABEL } from '../kubernetes/labels.ts';
 import { generatedFor, isGeneratedSecret, isSecretOfAnother } from './generated-names.ts';
 
 /**
@@ -51,10 +52,6 @@ const REFUSED_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^sh\.helm\.release\.v1\./, 'is a release of Helm'],
 ];
 
-const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
-const PART_OF_LABEL = 'app.kubernetes.io/part-of';
-const BERTH = 'berth';
-
 /** End of a message. */
 const REFUSED = 'and cannot be used here';
 export const OF_ANOTHER = `belongs to another deployment of Berth ${REFUSED}`;
@@ -80,10 +77,10 @@ function nameRefusal(
 
 function contentRefusal({ labels, type }: SecretIdentity, use: SecretUse, rules: SecretRules): string | null {
   if (labels === undefined) return null;
-  const isManaged = labels[MANAGED_BY_LABEL] === BERTH;
+  const isManaged = labels[MANAGED_BY_LABEL] === MANAGED_BY;
   if (isManaged && rules.isOwn !== true) return OF_ANOTHER;
   if (isManaged) return use === 'content' ? GENERATED : null;
-  if (labels[PART_OF_LABEL] === BERTH) return OF_PLATFORM;
+  if (labels[PART_OF_LABEL] === 'berth') return OF_PLATFORM;
   const what = REFUSED_TYPES[type ?? ''];
   if (what !== undefined) return `${what} ${REFUSED}`;
   if (!rules.labelledOnly || use === 'pull' || labels[REFERENCEABLE_LABEL] === 'true') return null;
