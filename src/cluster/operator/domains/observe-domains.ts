@@ -28,14 +28,15 @@ export interface ObservedDomains {
 }
 
 function questionsOf(
-  { resource, missingKinds, children }: Observed,
+  observed: Observed,
   hosts: readonly Pick<ObservedHost, 'host' | 'routeName' | 'challenge'>[],
   config: RenderConfig,
 ): HostQuestion[] {
+  const { resource } = observed;
   const kind = routeKind(config);
   const hasIssuer = kind === 'Ingress' && config.routing.tlsIssuer !== null;
   return hosts.map(({ host, routeName, challenge }) => {
-    const route = liveChild({ resource, children, missingKinds } as Observed, 'Ingress', routeName);
+    const route = liveChild(observed, 'Ingress', routeName);
     return {
       host,
       challenge: challenge === null || isRecorded(resource, host) ? null : challenge,
