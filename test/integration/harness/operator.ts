@@ -167,6 +167,8 @@ export interface OperatorWorld {
   /** Creates or changes a ManagedDeployment as a user would. @param elsewhere another namespace */
   apply(name: string, spec: object, elsewhere?: string): Promise<void>;
   get(resource: string, name: string): Promise<UntypedObject | undefined>;
+  /** Waits until the object does not exist. */
+  gone(resource: string, name: string): Promise<unknown>;
   names(resource: string, selector?: string): Promise<string[]>;
   status(name: string): Promise<ManagedDeploymentStatus>;
   /** Waits until the status says so. */
@@ -225,6 +227,11 @@ export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
     }),
     kubectl,
     get,
+    gone: (resource, name) =>
+      waitFor(`${resource} ${name} to be gone`, async () => (await get(resource, name)) === undefined, {
+        timeoutMs: WAIT_MS,
+        intervalMs: 200,
+      }),
     status,
     until,
     apply: async (name, spec, elsewhere = namespace) => {

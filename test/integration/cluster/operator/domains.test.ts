@@ -7,7 +7,6 @@ import { hostHash } from '../../../../src/contract/resource/names.ts';
 import { challengeName, challengeValue } from '../../../../src/domain/app-hosts/challenge.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { CERTIFICATES, certificateCrd } from '../../../cluster/certificate-crd.ts';
-import { waitFor } from '../../../cluster/wait.ts';
 import { type DnsServer, startDnsServer } from '../../../dns-server.ts';
 import { kubectlAsAdmin } from '../../harness/environment.ts';
 import {
@@ -66,12 +65,6 @@ const stateOf = (status: ManagedDeploymentStatus, name: string) =>
   status.domains?.hosts.find((each) => each.host === host(name));
 const prove = (name: string, value = challengeValue(world.namespace, TOKEN)) =>
   dns.set('TXT', challengeName(host(name)), [value]);
-
-const gone = (kind: string, name: string) =>
-  waitFor(`${kind} ${name} to be gone`, async () => (await world.get(kind, name)) === undefined, {
-    timeoutMs: 60_000,
-    intervalMs: 200,
-  });
 
 describe('an additional host', () => {
   test('is routed after its TXT record appears, and is ready with DNS record and certificate', async () => {
@@ -139,7 +132,7 @@ describe('an additional host', () => {
     await kept.until('looked up', (now) => stateOf(now, 'kept')?.dns === 'PENDING');
     expect(await world.get('ingress', routeOf('kept', 'kept'))).toBeDefined();
     await kept.apply(spec([]));
-    await gone('ingress', routeOf('kept', 'kept'));
+    await world.gone('ingress', routeOf('kept', 'kept'));
     await kept.apply(spec(['kept']));
     await kept.until('waiting for proof', (now) => stateOf(now, 'kept')?.proof === 'PENDING');
     expect(await world.get('ingress', routeOf('kept', 'kept'))).toBeUndefined();

@@ -85,12 +85,6 @@ async function accept(
   await kubectlAsAdmin(['patch', ...route, '--subresource=status', '--type=merge', '-p', patch]);
 }
 
-const gone = (kind: string, name: string) =>
-  waitFor(`${kind} ${name} to be gone`, async () => (await world.get(kind, name)) === undefined, {
-    timeoutMs: 60_000,
-    intervalMs: 200,
-  });
-
 describe('an Ingress', () => {
   test('is created for a URL with class and certificate; the status follows changes and removal', async () => {
     const shop = app('shop');
@@ -109,7 +103,7 @@ describe('an Ingress', () => {
     await shop.apply(spec(undefined));
     const status = await shop.until('without URL', (now) => now.url === undefined);
     expect(condition(status, 'RouteReady')).toBe('absent');
-    await gone('ingress', 'shop');
+    await world.gone('ingress', 'shop');
   });
 
   test('is reported and not changed when it has another owner, and everything else runs', async () => {
@@ -172,7 +166,7 @@ describe('the Gateway API', () => {
     expect(await world.get('ingress', 'moved')).toBeDefined();
     await accept('moved');
     await moved.ready();
-    await gone('ingress', 'moved');
+    await world.gone('ingress', 'moved');
     expect((await moved.status()).url).toBe(url('moved'));
 
     await kubectlAsAdmin(['delete', 'crd', HTTP_ROUTES]);
@@ -186,7 +180,7 @@ describe('the Gateway API', () => {
     await restart(routed('ingress', 'nginx'));
     expect((await fresh.ready()).url).toBe(url('fresh'));
     await restart(routed('none', ''));
-    await gone('ingress', 'fresh');
+    await world.gone('ingress', 'fresh');
     // The status follows the route, not the other way round.
     await fresh.until('without URL', (now) => now.url === undefined);
     await fresh.ready();
@@ -220,10 +214,10 @@ describe('the Gateway API', () => {
     });
     // The former kind of route of each host serves until the new one does.
     await restart(routed('ingress', 'nginx'));
-    await gone('httproute', nameOf(one));
+    await world.gone('httproute', nameOf(one));
     expect(await world.get('ingress', nameOf(one))).toBeDefined();
     await both.apply(spec(undefined));
-    await gone('ingress', nameOf(one));
+    await world.gone('ingress', nameOf(one));
     await kubectlAsAdmin(['delete', 'crd', HTTP_ROUTES]);
   });
 
@@ -254,7 +248,7 @@ describe('the Gateway API', () => {
     await barred.apply(spec(url('elsewhere')));
     await at('elsewhere');
     await barred.apply(spec(undefined));
-    await gone('httproute', 'barred');
+    await world.gone('httproute', 'barred');
     // The audit log records watches when they end.
     await restart(routed('none', ''));
     await use.until(place, watchesOf(rights));

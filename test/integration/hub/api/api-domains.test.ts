@@ -26,10 +26,10 @@ interface DryRun extends Shown {
 
 let api: ApiFixture;
 let client: Client;
-let stranger: Client;
+let otherTenant: Client;
 beforeAll(async () => {
   api = await startApi({ deps: { appDomain: 'apps.example.com' } });
-  [client, stranger] = [await api.tenant(), await api.tenant()];
+  [client, otherTenant] = [await api.tenant(), await api.tenant()];
 });
 afterAll(() => api.stop());
 
@@ -137,7 +137,7 @@ describe('a host', () => {
   test('has one deployment among the domains and URLs of all tenants', async () => {
     const [one, url] = [host(), host()];
     await made([one], client, { custom_url: `https://${url}` });
-    for (const by of [client, stranger]) {
+    for (const by of [client, otherTenant]) {
       for (const answer of [
         await post(by, [host(), one]),
         await post(by, [url]),
@@ -153,8 +153,8 @@ describe('a host', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         n % 2 === 0
-          ? post(n % 4 === 0 ? client : stranger, [one, other])
-          : post(n % 4 === 1 ? client : stranger, [other], { custom_url: `https://${one}` }),
+          ? post(n % 4 === 0 ? client : otherTenant, [one, other])
+          : post(n % 4 === 1 ? client : otherTenant, [other], { custom_url: `https://${one}` }),
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([
@@ -167,8 +167,8 @@ describe('a host', () => {
     const one = host();
     const shop = await made([one]);
     await patch(shop.id, { domains: [] });
-    const next = await made([one], stranger);
-    expect((await stranger.call('DELETE', `/v2/deployments/${next.id}`)).status).toBe(204);
+    const next = await made([one], otherTenant);
+    expect((await otherTenant.call('DELETE', `/v2/deployments/${next.id}`)).status).toBe(204);
     expect((await patch(shop.id, { domains: [one] })).status).toBe(200);
   });
 
@@ -177,7 +177,7 @@ describe('a host', () => {
     const shop = await made([one]);
     await api.store.sql("UPDATE deployments SET spec_hash = 'x' WHERE id = $1", [shop.id]);
     await patch(shop.id, { domains: [] });
-    const refused = await post(stranger, [one]);
+    const refused = await post(otherTenant, [one]);
     expect(refused).toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining('is releasing the host of source_config.custom_url') },
@@ -185,9 +185,9 @@ describe('a host', () => {
     // The same deployment may have it again at once.
     expect((await patch(shop.id, { domains: [one] })).status).toBe(200);
     await client.call('DELETE', `/v2/deployments/${shop.id}`);
-    expect((await post(stranger, [one])).status).toBe(409);
+    expect((await post(otherTenant, [one])).status).toBe(409);
     await api.store.sql('DELETE FROM leaving_hosts WHERE deployment_id = $1', [shop.id]);
-    expect((await post(stranger, [one])).status).toBe(201);
+    expect((await post(otherTenant, [one])).status).toBe(201);
   });
 
   test('has its row also for a deployment that an API of an earlier version writes', async () => {
@@ -198,7 +198,7 @@ describe('a host', () => {
        WHERE id = $1`,
       [shop.id, url.slice('https://'.length), url],
     );
-    expect((await post(stranger, [url.slice('https://'.length)])).status).toBe(409);
+    expect((await post(otherTenant, [url.slice('https://'.length)])).status).toBe(409);
   });
 });
 
@@ -215,7 +215,7 @@ describe('domains_status', () => {
     expect(shop.domains_status?.[0]?.challenge.name).toBe(`_berth-challenge.${one}`);
     const next = await made([host()]);
     expect(next.domains_status?.[0]?.challenge.value).toBe(values[0]);
-    const others = await made([host()], stranger);
+    const others = await made([host()], otherTenant);
     expect(others.domains_status?.[0]?.challenge.value).not.toBe(values[0]);
     const list = await client.call<{ resources: Shown[] }>(
       'GET',
