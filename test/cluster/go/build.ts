@@ -60,14 +60,13 @@ async function buildAll({ go, builds, cacheRoot, env, log }: BuildRequest): Prom
   const timer = setInterval(() => log(`  … ${progress.line()}`), PROGRESS_EVERY_MS);
   try {
     const onLine = (line: string) => progress.onLine(line);
-    // Lists all modules at the same time, because this downloads them.
-    const packages = await Promise.all(
-      builds.map((build) =>
-        stalePackages(go, build, env, onLine).catch((cause: Error) => {
-          throw failure(build.programs, cause.message);
-        }),
-      ),
-    );
+    // Lists all modules at the same time, because this downloads them. A failure is reported when no list runs any more, and is
+    // that of the first module, not of the fastest one.
+    const lists = await Promise.allSettled(builds.map((build) => stalePackages(go, build, env, onLine)));
+    const packages = lists.map((list, index) => {
+      if (list.status === 'fulfilled') return list.value;
+      throw failure(builds[index]?.programs ?? [], (list.reason as Error).message);
+    });
     progress.start(packages);
     log(`  … ${progress.line()}`);
     for (const build of builds) await buildModule(go, build, cacheRoot, env, progress);
