@@ -5,8 +5,8 @@ import {
   isVolumeToRemove,
   removeConfirmedVolumes,
 } from '../../../../../src/cluster/listener/apply/volume-removal.ts';
-import { HubError } from '../../../../../src/cluster/listener/session/hub-client.ts';
 import { type Resource, specHashOf } from '../../../../../src/cluster/listener/resource-view.ts';
+import { HubError } from '../../../../../src/cluster/listener/session/hub-client.ts';
 import type { VolumeRemovalRequest } from '../../../../../src/contract/protocol/removal-protocol.ts';
 import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
 import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
@@ -66,7 +66,10 @@ function resource({
     kind: 'ManagedDeployment',
     metadata: { name: NAME, namespace: NAMESPACE, generation: 1, annotations: {} as Record<string, string> },
     spec: specOf(1, spec),
-    status: { observedGeneration, ...(kept ? { keptVolume: { name: CLAIM, uid, size: '10Gi', unused } } : {}) },
+    status: {
+      observedGeneration,
+      ...(kept ? { keptVolume: { name: CLAIM, uid, size: '10Gi', unused } } : {}),
+    },
   } as unknown as Resource;
   const hash = edited === true ? 'another' : specHashOf(made);
   Object.assign(made.metadata, {
@@ -139,7 +142,9 @@ describe('the volume of a database', () => {
       return true;
     };
     await show({ uid });
-    expect(asked).toEqual([expect.objectContaining({ epoch: 3, generation: 1, claim_uid: uid, claim: 'unused' })]);
+    expect(asked).toEqual([
+      expect.objectContaining({ epoch: 3, generation: 1, claim_uid: uid, claim: 'unused' }),
+    ]);
     expect(isThereBefore).toBe(true);
     expect(isThere()).toBe(false);
   });
@@ -226,7 +231,12 @@ describe('the volume of a database', () => {
     const { metadata } = cluster.put({
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
-      metadata: { name: CLAIM, namespace: NAMESPACE, labels: OURS, deletionTimestamp: '2026-01-01T00:00:00Z' },
+      metadata: {
+        name: CLAIM,
+        namespace: NAMESPACE,
+        labels: OURS,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+      },
     });
     await show({ uid: metadata.uid ?? '', kept: false });
     expect(asked).toHaveLength(2);
