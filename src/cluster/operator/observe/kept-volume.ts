@@ -52,7 +52,8 @@ export function suspendedRemovalText(observed: Observed): string {
   const claim = claimOf(observed);
   const { deploymentId, database } = observed.resource.spec;
   const isConfirmed = deploymentId !== undefined && database.removeVolume === true;
-  if (claim === undefined || !isConfirmed || !isClaimConfirmed(observed.resource, claim.metadata.uid)) return '';
+  if (claim === undefined || !isConfirmed || !isClaimConfirmed(observed.resource, claim.metadata.uid))
+    return '';
   return (
     `. The removal of the volume claim ${claim.metadata.name} (${sizeOf(claim)}) is confirmed, and waits until the deployment ` +
     'is switched on and its new pods do not use the database'

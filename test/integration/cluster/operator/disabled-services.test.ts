@@ -148,7 +148,9 @@ test.concurrent('a volume that is restored after its removal stays', async () =>
   );
   await removalEnded(shop.id);
   await berth.until(shop.id, 'the claim that is not confirmed', ({ conditions }) =>
-    conditions.some(({ message }) => message.includes('is kept until the deployment is deleted or its owner')),
+    conditions.some(({ message }) =>
+      message.includes('is kept until the deployment is deleted or its owner'),
+    ),
   );
   // A later change does not confirm its removal either.
   await change(shop.id, { cache: { enabled: false } });

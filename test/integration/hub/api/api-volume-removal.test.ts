@@ -58,7 +58,10 @@ async function confirmed() {
 }
 
 async function itemOf(id: string): Promise<ApplyWork> {
-  const { body } = await platform.call<{ items: WorkItem[] }>('GET', `${HUB}/work?epoch=${epoch}&lost=true&limit=100`);
+  const { body } = await platform.call<{ items: WorkItem[] }>(
+    'GET',
+    `${HUB}/work?epoch=${epoch}&lost=true&limit=100`,
+  );
   return body.items.find(({ deployment_id }) => deployment_id === id) as ApplyWork;
 }
 
