@@ -29,6 +29,7 @@ import { checkDatabaseRole } from './database-role.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import { repeat } from './interval.ts';
 import { loadPolicy } from './policy-file.ts';
+import { reloadPolicy } from './policy-reload.ts';
 import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
@@ -136,6 +137,8 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const hints = createWorkHints();
   const logHints = createWorkHints();
   const eventHints = createWorkHints();
+  const accessHints = createWorkHints();
+  const reload = reloadPolicy({ config, policy, logger, onChange: () => accessHints.notifyAll() });
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -146,12 +149,14 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     database,
     secretBox: box,
     policy,
+    access: reload.access,
     ownNamespace: config.namespace,
     hosting: config.hosting,
     logger,
     hints,
     logHints,
     eventHints,
+    accessHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
@@ -191,6 +196,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     onRescan: () => {
       hints.notifyAll();
       eventHints.notifyAll();
+      accessHints.notifyAll();
     },
   });
   const poller = startBranchPoller(deps, { everySeconds: config.repoPollSeconds });
@@ -233,6 +239,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   ];
   const stop = async () => {
     for (const end of timers) end();
+    reload.stop();
     stopping.abort();
     await closeGracefully(app);
     await poller.stop();

@@ -28,6 +28,7 @@ import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
 import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
+import { logFieldsOf } from '../tenancy/principal.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
 import { usageRoutes } from '../tenancy/usage-routes.ts';
@@ -129,7 +130,7 @@ function logEnd(logger: Logger): OnRequestEnd {
       status: status === 'aborted' ? CLIENT_GONE : status,
       ms: Math.round(ms),
       ...changeSubject(request),
-      ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
+      ...(caller === null ? {} : { ...logFieldsOf(caller.principal), tenantId: caller.tenantId }),
     };
     logger[level](fields, 'answered');
   };

@@ -1,3 +1,4 @@
+import type { AccessPolicy } from '../../../domain/access/access-policy.ts';
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { RecordSpan } from '../../../domain/core/span.ts';
@@ -29,6 +30,8 @@ export interface ApiDeps {
   readonly database: Database;
   readonly secretBox: SecretBox;
   readonly policy: Policy;
+  /** The roles of people and workloads, which change without a restart; absent: those of `policy`. */
+  readonly access?: () => AccessPolicy;
   readonly hosting: HostingMode;
   readonly logger: Logger;
   /** Wakes long polls for work. hub/store/core/notifications.ts provides the notifications. */
@@ -37,6 +40,11 @@ export interface ApiDeps {
   readonly logHints?: WorkHints;
   /** Wakes streams of events. Without these hints, streams poll. */
   readonly eventHints?: WorkHints;
+  /**
+   * Wakes streams whose callers may have lost their rights, by the id of the session or token, or all after a change of
+   * roles. Without these hints, streams poll.
+   */
+  readonly accessHints?: WorkHints;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

@@ -21,8 +21,10 @@ const eventSchema = z
     at: timeSchema.describe('Time of the event.'),
     actor: z
       .object({
-        kind: z.enum(['api_key', 'listener', 'system']).describe('Kind of the actor.'),
-        id: z.string().nullable().describe('Id of the API key or listener.'),
+        kind: z
+          .enum(['api_key', 'person', 'workload', 'listener', 'system'])
+          .describe('Kind of the actor.'),
+        id: z.string().nullable().describe('Id of the actor. null: a part of the system.'),
         name: z.string().nullable().describe('Its name.'),
       })
       .meta({ id: 'EventActor', description: 'The actor.' }),
