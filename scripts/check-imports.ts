@@ -25,6 +25,8 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
   'hub/git-host': ['outbound', 'domain'],
+  // The client of the identity provider.
+  'hub/identity': ['domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
@@ -57,6 +59,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
   jose: ['hub/registry'],
+  'openid-client': ['hub/identity'],
+  '@fastify/cookie': ['hub/api'],
   'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.

@@ -29,10 +29,12 @@ import { checkDatabaseRole } from './database-role.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import { repeat } from './interval.ts';
 import { loadPolicy } from './policy-file.ts';
+import { reloadPolicy } from './policy-reload.ts';
 import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
+import { signInOptions } from './sign-in.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -136,6 +138,9 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const hints = createWorkHints();
   const logHints = createWorkHints();
   const eventHints = createWorkHints();
+  const accessHints = createWorkHints();
+  const reload = reloadPolicy({ config, policy, logger, onChange: () => accessHints.notifyAll() });
+  metrics.policy(reload.isInvalid);
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -146,12 +151,14 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     database,
     secretBox: box,
     policy,
+    access: reload.access,
     ownNamespace: config.namespace,
     hosting: config.hosting,
     logger,
     hints,
     logHints,
     eventHints,
+    accessHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
@@ -162,6 +169,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     builds: config.registry !== null,
     registryAuthority,
     pushTokenSeconds: config.pushTokenSeconds,
+    signIn: signInOptions(config),
     gitHost: createGitHost({
       allowPrivate: config.gitAllowPrivate,
       closedNetworks: config.rendering.closedNetworks,
@@ -188,9 +196,11 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     },
     onOutbox: tracing.wake,
     onLogs: (ids) => logHints.notify(ids),
+    onAccess: (ids) => accessHints.notify(ids),
     onRescan: () => {
       hints.notifyAll();
       eventHints.notifyAll();
+      accessHints.notifyAll();
     },
   });
   const poller = startBranchPoller(deps, { everySeconds: config.repoPollSeconds });
@@ -233,6 +243,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   ];
   const stop = async () => {
     for (const end of timers) end();
+    reload.stop();
     stopping.abort();
     await closeGracefully(app);
     await poller.stop();

@@ -24,16 +24,20 @@ import { explainRoutes } from '../revisions/explain-routes.ts';
 import { redeployRoutes } from '../revisions/redeploy-routes.ts';
 import { revisionRoutes } from '../revisions/revision-routes.ts';
 import { serializerCompiler } from '../serialization/response-serializer.ts';
+import { authRoutes } from '../sign-in/auth-routes.ts';
+import { sessionFinder } from '../sign-in/session-finder.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
+import { accessCheck, createAccessWatch } from '../tenancy/access-watch.ts';
 import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
+import { logFieldsOf } from '../tenancy/principal.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
 import { usageRoutes } from '../tenancy/usage-routes.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
-import { authenticate } from './auth.ts';
+import { authenticate, recheckSessions } from './auth.ts';
 import { limitBodies } from './body-limit.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { ApiError, errorHandler, noRoute } from './errors.ts';
@@ -129,7 +133,7 @@ function logEnd(logger: Logger): OnRequestEnd {
       status: status === 'aborted' ? CLIENT_GONE : status,
       ms: Math.round(ms),
       ...changeSubject(request),
-      ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
+      ...(caller === null ? {} : { ...logFieldsOf(caller.principal), tenantId: caller.tenantId }),
     };
     logger[level](fields, 'answered');
   };
@@ -194,8 +198,12 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
   app.decorateRequest('caller', null);
   const findKey = keyFinder(deps);
-  app.addHook('onRequest', authenticate(deps, limiter, findKey));
+  const sessions = sessionFinder(deps);
+  const isAllowed = accessCheck(deps, sessions);
+  const watch = createAccessWatch(deps, isAllowed);
+  app.addHook('onRequest', authenticate(deps, limiter, { findKey, sessions }));
   app.addHook('onRequest', checks([rejectUnsupportedKey, limitBodies()]));
+  app.addHook('preHandler', recheckSessions(isAllowed));
   announceShutdown(app);
   app.addHook('onSend', closePages);
   app.register(swagger, openApiOptions(deps));
@@ -207,10 +215,10 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
     redeployRoutes(scoped, deps);
-    buildLogRoutes(scoped, deps);
-    logRoutes(scoped, deps);
+    buildLogRoutes(scoped, deps, watch);
+    logRoutes(scoped, deps, watch);
     explainRoutes(scoped, deps);
-    eventRoutes(scoped, deps, findKey);
+    eventRoutes(scoped, deps, watch);
     integrationRoutes(scoped, deps);
     webhookSecretRoutes(scoped, deps);
     webhookRoutes(scoped, deps);
@@ -221,6 +229,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     tagChangeRoutes(scoped, deps);
     tenantRoutes(scoped, deps);
     apiKeyRoutes(scoped, deps);
+    authRoutes(scoped, { deps, limiter, sessions, findKey });
     usageRoutes(scoped, deps);
     tracingProjectRoutes(scoped, deps);
     pushTokenRoutes(scoped, deps);
