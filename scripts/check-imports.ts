@@ -25,6 +25,8 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
   'hub/git-host': ['outbound', 'domain'],
+  // Tokens of pipelines and service accounts: their signatures, and the keys of their issuers.
+  'hub/workload-identity': ['outbound', 'domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
@@ -56,7 +58,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Elsewhere only its types. A role in a pod does not load it (docs/decisions/0072).
   '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
-  jose: ['hub/registry'],
+  jose: ['hub/registry', 'hub/workload-identity'],
   'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
