@@ -25,6 +25,8 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
   'hub/git-host': ['outbound', 'domain'],
+  // The client of the identity provider.
+  'hub/identity': ['domain'],
   // Tokens of pipelines and service accounts: their signatures, and the keys of their issuers.
   'hub/workload-identity': ['outbound', 'domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
@@ -59,6 +61,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
   jose: ['hub/registry', 'hub/workload-identity'],
+  'openid-client': ['hub/identity'],
+  '@fastify/cookie': ['hub/api'],
   'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.

@@ -278,6 +278,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         q('{{result}} p50', quantile(0.5, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
         q('{{result}} p90', quantile(0.9, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
       ),
+      lines('Sign-ins', 'ops', q('{{method}} {{result}}', rate('method, result', 'berth_sign_ins_total'))),
       lines('Webhooks', 'ops', q('{{result}}', rate('result', 'berth_webhook_deliveries_total'))),
       lines('Polls of branches', 'ops', q('{{result}}', rate('result', 'berth_branch_polls_total'))),
       lines(

@@ -34,6 +34,7 @@ import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
+import { signInOptions } from './sign-in.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -139,6 +140,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const eventHints = createWorkHints();
   const accessHints = createWorkHints();
   const reload = reloadPolicy({ config, policy, logger, onChange: () => accessHints.notifyAll() });
+  metrics.policy(reload.isInvalid);
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -167,6 +169,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     builds: config.registry !== null,
     registryAuthority,
     pushTokenSeconds: config.pushTokenSeconds,
+    signIn: signInOptions(config),
     gitHost: createGitHost({
       allowPrivate: config.gitAllowPrivate,
       closedNetworks: config.rendering.closedNetworks,
@@ -193,6 +196,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     },
     onOutbox: tracing.wake,
     onLogs: (ids) => logHints.notify(ids),
+    onAccess: (ids) => accessHints.notify(ids),
     onRescan: () => {
       hints.notifyAll();
       eventHints.notifyAll();

@@ -16,7 +16,11 @@ const groupRuleSchema = z
     issuer: ruleText.describe('Issuer of the token, exactly as in the claim iss.'),
     group: ruleText.describe('Group in the token, case-sensitive.'),
     tenant: ruleText.optional().describe('Name or id of the tenant. Absent: the platform.'),
-    roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length).describe('Roles in the tenant, or platform_admin.'),
+    roles: z
+      .array(z.enum(ROLES))
+      .min(1)
+      .max(ROLES.length)
+      .describe('Roles in the tenant, or platform_admin.'),
   })
   .refine(({ tenant, roles }) => tenant !== undefined || roles.every((role) => role === PLATFORM_ADMIN), {
     path: ['tenant'],

@@ -156,6 +156,8 @@ export const REASONS = {
   TenantDeleted: 'The tenant was deleted.',
   ApiKeyCreated: 'An API key was created.',
   ApiKeyRevoked: 'An API key was revoked.',
+  SignedIn: 'A person signed in, or an API key was exchanged for a session of a browser.',
+  SignedOut: 'A session of a browser was ended by a sign-out.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
   RevisionRequested: 'A new revision with the same content was requested.',

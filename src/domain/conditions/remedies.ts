@@ -341,6 +341,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   TenantDeleted: HISTORY,
   ApiKeyCreated: HISTORY,
   ApiKeyRevoked: HISTORY,
+  SignedIn: HISTORY,
+  SignedOut: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
   PushTokenIssued: HISTORY,

@@ -126,6 +126,7 @@ export function contractOf(document: OpenApiDocument): Contract {
     if (response.content[type] === undefined)
       return [`  the content type is "${type}", documented: ${Object.keys(response.content).join(', ')}`];
     const schema = `${place}${pointer('content', type, 'schema')}`;
+    if (type === 'text/html') return against(schema, exchange.body);
     if (type !== NDJSON) return against(schema, JSON.parse(exchange.body));
     const lines = exchange.body.split('\n').filter((line) => line !== '');
     return lines.flatMap((line) => against(schema, JSON.parse(line)));

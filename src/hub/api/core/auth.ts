@@ -1,12 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { cookieSettings } from '../../../domain/access/session-cookie.ts';
 import { isExpired } from '../../../domain/core/api-key.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Database } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { Scope } from '../../store/tenancy/api-keys.ts';
 import { findTenant } from '../../store/tenancy/tenants.ts';
+import { sessionSecretOf } from '../sign-in/session-cookies.ts';
+import { type SessionFinder, sessionFinder } from '../sign-in/session-finder.ts';
 import { AUTHENTICATION, type KeyFinder, keyFinder } from '../tenancy/api-key-cache.ts';
-import { actorOfPrincipal, admissionOf, keyOf, limitIdOf, type Principal } from '../tenancy/principal.ts';
+import {
+  actorOfPrincipal,
+  admissionOf,
+  isSession,
+  keyOf,
+  limitIdOf,
+  type Principal,
+} from '../tenancy/principal.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -84,19 +94,6 @@ async function existingTenant(database: Database, named: string): Promise<string
   return tenant.id;
 }
 
-/**
- * A check for long responses: whether the key of a request is still valid. A revoked key is noticed after the lifetime of
- * cached keys (api-key-cache.ts).
- */
-export function keyCheck(deps: ApiDeps, findKey: KeyFinder): (request: FastifyRequest) => Promise<boolean> {
-  const clock = deps.clock ?? (() => new Date());
-  return async (request) => {
-    const key = await findKey(header(request, 'x-api-key') ?? '');
-    if (key === null || isExpired(key.expiresAt, clock())) return false;
-    return key.keyId === keyOf(callerOf(request).principal)?.keyId;
-  };
-}
-
 /** 422: the request must name the tenant on this route. */
 export function tenantMissing(msg = 'is required: the API key belongs to no tenant'): ApiError {
   return wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
@@ -114,6 +111,9 @@ function requireScope(access: KeyedAccess | undefined, scopes: readonly Scope[],
   throw new ApiError(403, `${who} the scope ${access?.scopes.join(' or ') ?? 'none that exists'}.`);
 }
 
+const KEY_INVALID = 'The API key is not valid.';
+/** The session has ended: the person signed out, or the session was idle for too long. */
+export const SESSION_ENDED = 'The session has ended. Sign in again.';
 const KEY_LACKS = 'The API key lacks';
 const ROLES_LACK = 'Your roles in this tenant do not include';
 const NO_ROLE =
@@ -131,7 +131,9 @@ function admit(
   const admission = admissionOf(principal, namedTenant(request));
   const on = (tenantId: string | null, scopes: readonly Scope[]): void => {
     if (tenantId === null && access.tenant !== 'any')
-      throw key === null ? tenantMissing('is required: a role of the platform belongs to no tenant') : tenantMissing();
+      throw key === null
+        ? tenantMissing('is required: a role of the platform belongs to no tenant')
+        : tenantMissing();
     // The scopes of a key are the same in all tenants, and were checked before.
     if (key === null) requireScope(access, scopes, ROLES_LACK);
     request.caller = { principal, tenantId, scopes };
@@ -151,12 +153,23 @@ function admit(
   }
 }
 
+/** Finds the callers of credentials. */
+export interface CredentialFinders {
+  readonly findKey: KeyFinder;
+  readonly sessions: SessionFinder;
+}
+
 /**
  * The authentication hook, which runs before the body is read. The hook waits only for lookups, because a promise in
  * each request costs time.
  */
-export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFinder = keyFinder(deps)) {
+export function authenticate(
+  deps: ApiDeps,
+  limiter: RateLimiter,
+  { findKey = keyFinder(deps), sessions = sessionFinder(deps) }: Partial<CredentialFinders> = {},
+) {
   const clock = deps.clock ?? (() => new Date());
+  const cookies = cookieSettings(deps.publicUrl);
   const fail = (request: FastifyRequest, detail: string): never => {
     limiter.failure(request);
     throw new ApiError(401, detail);
@@ -168,17 +181,31 @@ export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFi
   ): void | Promise<void> => {
     // A cached key may have expired since it was cached.
     if (principal === null || isExpired(principal.expiresAt, clock()))
-      return fail(request, 'The API key is not valid.');
-    limiter.call(limitIdOf(principal), access !== undefined && isListeners(access));
+      return fail(request, principal?.kind === 'api_key' || principal === null ? KEY_INVALID : SESSION_ENDED);
     const key = keyOf(principal);
+    limiter.call(
+      limitIdOf(principal),
+      access !== undefined && isListeners(access),
+      key === null ? 'You have' : undefined,
+    );
     if (key !== null || access === undefined) requireScope(access, key?.scopes ?? [], KEY_LACKS);
     return access === undefined ? undefined : admit(deps, request, access, principal);
+  };
+  const bySession = async (
+    request: FastifyRequest,
+    access: KeyedAccess | undefined,
+    secret: string,
+  ): Promise<void> => {
+    const session = await sessions.bySecret(secret);
+    return session === null ? fail(request, SESSION_ENDED) : judge(request, access, session);
   };
   /** fastify waits for the promise that a hook returns, or for `done`. */
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { access } = request.routeOptions.config;
     if (request.is404 || access === 'public') return done();
     const given = header(request, 'x-api-key');
+    const secret = given !== null || cookies === null ? null : sessionSecretOf(request, cookies);
+    if (secret !== null) return bySession(request, access, secret);
     if (given === null || given.length > MAX_KEY_LENGTH) {
       return fail(request, 'The request needs an API key in the header X-Api-Key.');
     }
@@ -189,5 +216,20 @@ export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFi
         ? key.then((found) => judge(request, access, found))
         : judge(request, access, key);
     return waiting === undefined ? done() : waiting;
+  };
+}
+
+/**
+ * A hook before the handlers of changes: a session can end, or lose a role, while the body of a request arrives. The
+ * handlers themselves run in one transaction and take milliseconds.
+ */
+export function recheckSessions(isAllowed: (request: FastifyRequest) => Promise<boolean>) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
+    const { caller, method } = request;
+    if (caller === null || !isSession(caller.principal) || method === 'GET' || method === 'HEAD')
+      return done();
+    return isAllowed(request).then((allowed) => {
+      if (!allowed) throw new ApiError(401, SESSION_ENDED);
+    });
   };
 }

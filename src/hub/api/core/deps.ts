@@ -1,4 +1,5 @@
 import type { AccessPolicy } from '../../../domain/access/access-policy.ts';
+import type { IdentityProvider } from '../../../domain/access/identity-provider.ts';
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { RecordSpan } from '../../../domain/core/span.ts';
@@ -11,6 +12,7 @@ import type { Scope } from '../../store/tenancy/api-keys.ts';
 import type { KnownRoom } from '../../store/tenancy/known-room.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
+import type { SessionTimes } from '../sign-in/session-finder.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /**
@@ -23,6 +25,14 @@ export interface InternalKey {
   readonly scopes: readonly Scope[];
   /** The key belongs to no tenant. */
   readonly platform: true;
+}
+
+/** Settings of sign-in. */
+export interface SignInOptions extends SessionTimes {
+  /** null: people cannot sign in, only API keys. */
+  readonly provider: IdentityProvider | null;
+  /** Claim of the ID token that contains the groups of the person. */
+  readonly groupsClaim: string;
 }
 
 /** All dependencies of the API. */
@@ -40,6 +50,8 @@ export interface ApiDeps {
   readonly logHints?: WorkHints;
   /** Wakes streams of events. Without these hints, streams poll. */
   readonly eventHints?: WorkHints;
+  /** Sign-in in browsers; absent: only with API keys, and with default lifetimes of sessions. */
+  readonly signIn?: SignInOptions;
   /**
    * Wakes streams whose callers may have lost their rights, by the id of the session or token, or all after a change of
    * roles. Without these hints, streams poll.

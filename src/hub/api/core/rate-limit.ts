@@ -61,8 +61,11 @@ export function networkOf(address: string): string {
 
 /** The limits of this process. */
 export interface RateLimiter {
-  /** @throws ApiError 429 when the key has called too often */
-  call(keyId: string | null, byListener: boolean): void;
+  /**
+   * @param who the caller in the message; default: the API key
+   * @throws ApiError 429 when the caller has called too often
+   */
+  call(callerId: string | null, byListener: boolean, who?: string): void;
   /**
    * Limits requests with credentials of the registry, by deployment and kind of credential, so that many pushes do not
    * block the pulls of the cluster.
@@ -101,11 +104,11 @@ export function createLimiter(
   const addresses = bucketsOf(failures);
   const integrations = bucketsOf(webhooks);
   return {
-    call(keyId, byListener) {
+    call(callerId, byListener, who = 'The API key has') {
       // The key of the listener in the same process is not in the database.
-      if (keyId === null) return;
-      const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
-      if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
+      if (callerId === null) return;
+      const wait = (byListener ? listeners : keys)?.take(callerId, clock()) ?? 0;
+      if (wait > 0) throw tooMany(`${who} made too many requests. Try again later.`, wait);
     },
     registryCall(deploymentId, kind) {
       const wait = keys?.take(`registry ${kind} ${deploymentId}`, clock()) ?? 0;

@@ -21,9 +21,7 @@ const eventSchema = z
     at: timeSchema.describe('Time of the event.'),
     actor: z
       .object({
-        kind: z
-          .enum(['api_key', 'person', 'workload', 'listener', 'system'])
-          .describe('Kind of the actor.'),
+        kind: z.enum(['api_key', 'person', 'workload', 'listener', 'system']).describe('Kind of the actor.'),
         id: z.string().nullable().describe('Id of the actor. null: a part of the system.'),
         name: z.string().nullable().describe('Its name.'),
       })

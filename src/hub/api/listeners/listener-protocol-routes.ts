@@ -46,7 +46,7 @@ export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
 
 /** The parts of the caller that these routes use. */
-interface ListenerCaller extends Pick<Caller, 'scopes'> {
+export interface ListenerCaller extends Pick<Caller, 'scopes'> {
   /** The tenant of the credential; null: the platform. */
   readonly keyTenantId: string | null;
 }

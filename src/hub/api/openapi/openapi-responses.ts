@@ -90,14 +90,15 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'The API key is missing or invalid.',
+    description: 'The API key or the session is missing or invalid.',
     schema: SENTENCE,
     detail: 'The API key is not valid.',
     headers: ['WWW-Authenticate'],
   },
   403: {
     name: 'Forbidden',
-    description: 'The API key lacks the scope.',
+    description:
+      'The API key or the roles of the caller lack the scope, or a browser sent the request from a page of another origin.',
     schema: SENTENCE,
     detail: 'The API key lacks the scope deployments:write.',
   },
@@ -217,6 +218,12 @@ function component({ description, schema, detail, headers = [] }: ErrorAnswer): 
   };
 }
 
+/** An error that browsers get as a page. */
+function withPage(answer: ErrorAnswer): ResponseObject {
+  const { content, ...rest } = component(answer);
+  return { ...rest, content: { ...content, 'text/html': { schema: { type: 'string' } } } };
+}
+
 function errorStatuses(method: string, { parameters = [], responses }: Operation): string[] {
   const own = Object.keys(responses).filter((status) => Number(status) >= 400);
   const checked = parameters.length > 0 ? ['422'] : [];
@@ -257,7 +264,7 @@ function optionalETag(
 }
 
 function finish(method: string, operation: Operation, schemas: Schemas): Operation {
-  const { 'x-answer-headers': _, ...rest } = operation;
+  const { 'x-answer-headers': _, 'x-error-pages': hasPages, ...rest } = operation;
   const successes = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
     .map(([status, response]) => {
@@ -270,10 +277,13 @@ function finish(method: string, operation: Operation, schemas: Schemas): Operati
     });
   const errors = errorStatuses(method, operation)
     .sort()
-    .map((status) => [
-      status,
-      { $ref: `#/components/responses/${errorOf(status, operation.responses).name}` },
-    ]);
+    .map((status) => {
+      const answer = errorOf(status, operation.responses);
+      return [
+        status,
+        hasPages === true ? withPage(answer) : { $ref: `#/components/responses/${answer.name}` },
+      ];
+    });
   return { ...rest, responses: Object.fromEntries([...successes, ...errors]) };
 }
 

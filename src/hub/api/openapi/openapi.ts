@@ -1,5 +1,6 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { cookieSettings } from '../../../domain/access/session-cookie.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { nameComponents, withInputNames, withoutUnused, withSortedSchemas } from './openapi-components.ts';
@@ -18,7 +19,7 @@ const TENANT_HEADER = {
     'X-Tenant-Id': {
       type: 'string',
       description:
-        'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
+        'Id of the tenant, a UUID. Default: the tenant of the key, or the only tenant of a person. Only an admin can name other tenants.',
       examples: ['0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
     },
   },
@@ -28,8 +29,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Headers of every successful response of the route, for the document. Location: only with 201. */
     answerHeaders?: readonly AnswerHeader[];
+    /** Whether browsers get errors of the route as pages. */
+    errorPages?: boolean;
   }
 }
+
+/** The cookies of an installation whose address is not known. */
+const DEFAULT_COOKIES = { session: '__Host-berth-session' };
 
 /** Descriptions of the tags. Each route has one tag. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -45,6 +51,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'listener protocol': 'Called by listeners.',
   tenants: 'Owners of all objects, their quotas and their usage.',
   'API keys': 'Keys that authenticate callers for a tenant.',
+  'sign-in': 'Sign-in in browsers, and sessions.',
   health: 'Probes of the process.',
 };
 
@@ -72,7 +79,7 @@ function withPlainReferences(document: OpenApiDocument): OpenApiDocument {
 
 /** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
-  const { access, answerHeaders = [] } = route.config ?? {};
+  const { access, answerHeaders = [], errorPages = false } = route.config ?? {};
   const schema = {
     ...declared,
     ...(declared.querystring === undefined
@@ -80,8 +87,9 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
       : { querystring: withWrappedReferences(declared.querystring as JsonSchema) }),
     operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
+    'x-error-pages': errorPages,
   } as FastifySchema;
-  if (access === 'public' || access === undefined) return { ...schema, security: [] };
+  if (access === 'public' || access === undefined) return { ...schema, security: declared.security ?? [] };
   const headers = (schema.headers ?? {}) as JsonSchema;
   const description = [schema.description ?? schema.summary, `Scope: ${access.scopes.join(' or ')}.`].join(
     '\n\n',
@@ -139,6 +147,7 @@ function finished(document: Document, hosting: HostingMode): Document {
 
 /** Options of @fastify/swagger. */
 export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
+  const cookie = cookieSettings(publicUrl) ?? DEFAULT_COOKIES;
   nameComponents();
   // It caches the schemas, so each app has its own.
   const toJsonSchema = createJsonSchemaTransform({});
@@ -162,9 +171,16 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
             description:
               'A key belongs to a tenant and has scopes. Each operation names the scope that it needs.',
           },
+          session: {
+            type: 'apiKey' as const,
+            name: cookie.session,
+            in: 'cookie' as const,
+            description:
+              'The session of a browser that signed in (docs/sign-in.md). A request that is not GET or HEAD also needs the header Origin of a page of this API. The roles of a person are sets of the scopes of keys.',
+          },
         },
       },
-      security: [{ apiKey: [] }],
+      security: [{ apiKey: [] }, { session: [] }] as Record<string, string[]>[],
     },
     transform: (document: Parameters<ReturnType<typeof createJsonSchemaTransform>>[0]) => {
       const { schema, url } = toJsonSchema(document);

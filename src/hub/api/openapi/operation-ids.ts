@@ -68,6 +68,13 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/api-keys/{api_key_id}': 'getApiKey',
   'DELETE /v2/api-keys/{api_key_id}': 'revokeApiKey',
 
+  'GET /v2/auth/methods': 'getSignInMethods',
+  'GET /v2/auth/sign-in': 'startSignIn',
+  'GET /v2/auth/callback': 'completeSignIn',
+  'POST /v2/auth/key-session': 'createKeySession',
+  'GET /v2/auth/session': 'getSession',
+  'POST /v2/auth/sign-out': 'signOut',
+
   'GET /v2/tracing-projects': 'listTracingProjects',
   'GET /v2/tracing-projects/{tracing_project_id}': 'getTracingProject',
   'DELETE /v2/tracing-projects/{tracing_project_id}': 'deleteTracingProject',

@@ -237,7 +237,8 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { tenantId, principal } = callerOf(request);
       const { api_key_id: id } = request.params;
-      if (id === keyOf(principal)?.keyId) throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
+      if (id === keyOf(principal)?.keyId)
+        throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
       await deps.database.platform.transaction(async (transaction) => {
         if ((await findApiKey(transaction, tenantId, id)) === null) throw notFound('API key');
         await revokeApiKey(transaction, null, id, actorOf(request));

@@ -77,7 +77,22 @@ export function grantEndOf(principal: Principal): Date | null {
 }
 
 /** Whether the credential is a cookie, which a browser sends without the intent of a person. */
-export const isSession = ({ kind }: Principal): boolean => kind === 'person_session' || kind === 'key_session';
+export const isSession = ({ kind }: Principal): boolean =>
+  kind === 'person_session' || kind === 'key_session';
+
+/** The id by which processes are notified that a credential may have lost its rights. */
+export function credentialIdOf(principal: Principal): string {
+  switch (principal.kind) {
+    case 'api_key':
+      return principal.keyId ?? principal.keyName;
+    case 'key_session':
+    case 'person_session':
+      return principal.sessionId;
+    case 'person_token':
+    case 'workload':
+      return principal.tokenId;
+  }
+}
 
 /** The id that counts requests for the rate limit; null: they are not limited. */
 export function limitIdOf(principal: Principal): string | null {

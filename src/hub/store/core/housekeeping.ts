@@ -11,6 +11,7 @@ import {
   idempotencyKeys,
   logRequests,
   secretSets,
+  sessions,
   tombstones,
   webhookDeliveries,
 } from './schema.ts';
@@ -108,6 +109,9 @@ const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_w
   AND NOT (t.due AND t.purged_at > now() - interval '60 days'
     AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
 
+/** A session is kept for a day after its end, so that the answer of its sign-in cannot be used again. */
+const OLD_SESSION = `least(t.expires_at, t.ended_at) < now() - interval '1 day'`;
+
 /** The chores that remove expired rows. */
 export const EXPIRED: readonly Chore[] = [
   removal('stored responses for Idempotency-Keys', idempotencyKeys, 't.expires_at <= now()'),
@@ -115,6 +119,7 @@ export const EXPIRED: readonly Chore[] = [
   removal('hashes of deliveries', webhookDeliveries, OLD_HASH),
   removal('tombstones', tombstones, OLD_TOMBSTONE),
   removal('log requests of disconnected readers', logRequests, 't.expires_at < now()'),
+  removal('sessions that have ended', sessions, OLD_SESSION),
 ];
 
 /** All chores. `keptSecrets`: the number of newest revisions of a deployment whose secrets are kept. */

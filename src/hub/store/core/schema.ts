@@ -4,5 +4,6 @@ export * from '../schema/history.ts';
 export * from '../schema/hosts.ts';
 export * from '../schema/listeners.ts';
 export * from '../schema/logs.ts';
+export * from '../schema/sessions.ts';
 export * from '../schema/tags.ts';
 export * from '../schema/tenancy.ts';

@@ -30,7 +30,9 @@ export const events = pgTable(
     revisionId: uuid('revision_id'),
     listenerId: uuid('listener_id'),
     at: timestamp({ withTimezone: true }).notNull().defaultNow(),
-    actorKind: text('actor_kind').$type<'api_key' | 'person' | 'workload' | 'listener' | 'system'>().notNull(),
+    actorKind: text('actor_kind')
+      .$type<'api_key' | 'person' | 'workload' | 'listener' | 'system'>()
+      .notNull(),
     actorId: uuid('actor_id'),
     actorName: text('actor_name'),
     reason: text().$type<Reason>().notNull(),
