@@ -57,6 +57,8 @@ const ISSUES = { $ref: `${SCHEMA_REFERENCE}FieldErrors` };
 /** A union needs a name, because generators name an anonymous union after its place. */
 const EITHER = { $ref: `${SCHEMA_REFERENCE}RequestError` };
 
+const PAGE = { $ref: `${SCHEMA_REFERENCE}ErrorPage` };
+
 interface ErrorAnswer {
   /** Name of the component. */
   readonly name: string;
@@ -221,7 +223,7 @@ function component({ description, schema, detail, headers = [] }: ErrorAnswer): 
 /** An error that browsers get as a page. */
 function withPage(answer: ErrorAnswer): ResponseObject {
   const { content, ...rest } = component(answer);
-  return { ...rest, content: { ...content, 'text/html': { schema: { type: 'string' } } } };
+  return { ...rest, content: { ...content, 'text/html': { schema: PAGE } } };
 }
 
 function errorStatuses(method: string, { parameters = [], responses }: Operation): string[] {
@@ -306,6 +308,7 @@ export function withAnswers(document: OpenApiDocument): OpenApiDocument {
       schemas: {
         ...document.components.schemas,
         Error: { ...plain(sentenceSchema), description: 'The error.' },
+        ErrorPage: { type: 'string', description: 'The error as a page for browsers.' },
         FieldErrors: { ...plain(issuesSchema), description: 'Errors of fields.' },
         RequestError: {
           anyOf: [ISSUES, SENTENCE],

@@ -140,7 +140,7 @@ function reads(app: FastifyInstance, routes: SignInRoutes): void {
       schema: {
         tags: ['sign-in'],
         summary: 'Get the ways to sign in',
-        description: 'Returns how browsers can sign in to this installation.',
+        description: 'Returns how browsers can sign in to this installation.\n\nScope: none.',
         querystring: noQuery,
         response: { 200: methodsSchema, ...openErrorAnswers(422) },
       },
@@ -163,7 +163,7 @@ function reads(app: FastifyInstance, routes: SignInRoutes): void {
         tags: ['sign-in'],
         summary: 'Get the own session',
         description:
-          'Returns who is signed in, with the tenants and roles. To act in one of several tenants, name it in X-Tenant-Id.',
+          'Returns who is signed in, with the tenants and roles. To act in one of several tenants, name it in X-Tenant-Id.\n\nScope: none. The request needs a session.',
         security: [{ session: [] }],
         querystring: noQuery,
         response: { 200: sessionSchema, ...openErrorAnswers(401, 403, 422, 429, 503) },
@@ -186,7 +186,7 @@ function changes(app: FastifyInstance, routes: SignInRoutes & { readonly findKey
         tags: ['sign-in'],
         summary: 'Sign in with an API key',
         description:
-          'Exchanges an API key for a session, which ends with the key. The response sets the cookie of the session. A page of another origin gets 403.',
+          'Exchanges an API key for a session, which ends with the key. The response sets the cookie of the session. A page of another origin gets 403.\n\nScope: none.',
         querystring: noQuery,
         body: keySchema,
         response: { 201: sessionSchema, ...openErrorAnswers(401, 403, 413, 415, 422, 429, 503) },
@@ -207,7 +207,7 @@ function changes(app: FastifyInstance, routes: SignInRoutes & { readonly findKey
         tags: ['sign-in'],
         summary: 'Sign out',
         description:
-          'Ends the session in every process, and removes its cookie. Open streams of the session end within five seconds. Without a valid session, nothing changes.',
+          'Ends the session in every process, and removes its cookie. Open streams of the session end within five seconds. Without a valid session, nothing changes.\n\nScope: none.',
         security: [{ session: [] }],
         querystring: noQuery,
         body: signOutSchema.optional(),

@@ -215,7 +215,7 @@ export function signInRoutes(app: FastifyInstance, routes: SignInRoutes): void {
         tags: ['sign-in'],
         summary: 'Start to sign in',
         description:
-          'Sends a browser to the identity provider. The request only sets a cookie, which binds the sign-in to this browser for ten minutes. Without an identity provider, the response is 404.',
+          'Sends a browser to the identity provider. The request only sets a cookie, which binds the sign-in to this browser for ten minutes. Without an identity provider, the response is 404.\n\nScope: none.',
         querystring: startQuery,
         response: {
           303: z.null().describe('The browser continues at the identity provider.'),
@@ -243,7 +243,7 @@ export function signInRoutes(app: FastifyInstance, routes: SignInRoutes): void {
         tags: ['sign-in'],
         summary: 'Complete the sign-in',
         description:
-          'The identity provider sends the browser here. The response sets the cookie of a new session. The answer of the identity provider can be used once, in the browser that started the sign-in.',
+          'The identity provider sends the browser here. The response sets the cookie of a new session. The answer of the identity provider can be used once, in the browser that started the sign-in.\n\nScope: none.',
         response: {
           303: z.null().describe('The browser continues at the path that the sign-in named.'),
           ...openErrorAnswers(400, 403, 404, 429, 503),

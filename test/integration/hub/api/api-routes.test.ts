@@ -101,7 +101,13 @@ test('every route declares its scopes, and only the routes listed here are publi
     'GET /openapi-3.0.json',
     'GET /openapi.json',
     'GET /readyz',
+    'GET /v2/auth/callback',
+    'GET /v2/auth/methods',
+    'GET /v2/auth/session',
+    'GET /v2/auth/sign-in',
     'GET /v2/registry/token',
+    'POST /v2/auth/key-session',
+    'POST /v2/auth/sign-out',
     'POST /v2/registry/token',
   ]);
   expect(guardedRoutes(api).length).toBeGreaterThan(25);
