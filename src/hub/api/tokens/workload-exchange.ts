@@ -114,7 +114,7 @@ export async function exchangeToken(
   const authentication = deps.database.forPlatform(AUTHENTICATION);
   const { rule, tenant } = await authentication.read((reader) => chooseRule(reader, rules, tenantId));
   const id = ruleId(issuer, rule);
-  limiter.call(`workload ${id}`, false);
+  limiter.exchange(id);
   const name = shownSubject(subject);
   const expiresAt = new Date(now.getTime() + rule.lifetime_seconds * 1000);
   return authentication.transaction((transaction) =>
