@@ -57,8 +57,6 @@ const ISSUES = { $ref: `${SCHEMA_REFERENCE}FieldErrors` };
 /** A union needs a name, because generators name an anonymous union after its place. */
 const EITHER = { $ref: `${SCHEMA_REFERENCE}RequestError` };
 
-const PAGE = { $ref: `${SCHEMA_REFERENCE}ErrorPage` };
-
 interface ErrorAnswer {
   /** Name of the component. */
   readonly name: string;
@@ -220,12 +218,6 @@ function component({ description, schema, detail, headers = [] }: ErrorAnswer): 
   };
 }
 
-/** An error that browsers get as a page. */
-function withPage(answer: ErrorAnswer): ResponseObject {
-  const { content, ...rest } = component(answer);
-  return { ...rest, content: { ...content, 'text/html': { schema: PAGE } } };
-}
-
 function errorStatuses(method: string, { parameters = [], responses }: Operation): string[] {
   const own = Object.keys(responses).filter((status) => Number(status) >= 400);
   const checked = parameters.length > 0 ? ['422'] : [];
@@ -266,7 +258,7 @@ function optionalETag(
 }
 
 function finish(method: string, operation: Operation, schemas: Schemas): Operation {
-  const { 'x-answer-headers': _, 'x-error-pages': hasPages, ...rest } = operation;
+  const { 'x-answer-headers': _, ...rest } = operation;
   const successes = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
     .map(([status, response]) => {
@@ -279,13 +271,10 @@ function finish(method: string, operation: Operation, schemas: Schemas): Operati
     });
   const errors = errorStatuses(method, operation)
     .sort()
-    .map((status) => {
-      const answer = errorOf(status, operation.responses);
-      return [
-        status,
-        hasPages === true ? withPage(answer) : { $ref: `#/components/responses/${answer.name}` },
-      ];
-    });
+    .map((status) => [
+      status,
+      { $ref: `#/components/responses/${errorOf(status, operation.responses).name}` },
+    ]);
   return { ...rest, responses: Object.fromEntries([...successes, ...errors]) };
 }
 
@@ -308,7 +297,6 @@ export function withAnswers(document: OpenApiDocument): OpenApiDocument {
       schemas: {
         ...document.components.schemas,
         Error: { ...plain(sentenceSchema), description: 'The error.' },
-        ErrorPage: { type: 'string', description: 'The error as a page for browsers.' },
         FieldErrors: { ...plain(issuesSchema), description: 'Errors of fields.' },
         RequestError: {
           anyOf: [ISSUES, SENTENCE],

@@ -68,8 +68,6 @@ export interface Operation {
   responses: Record<string, ResponseObject>;
   /** The headers of successful responses. Removed before the document is served. */
   'x-answer-headers'?: readonly AnswerHeader[];
-  /** Whether browsers get errors as pages. Removed before the document is served. */
-  'x-error-pages'?: boolean;
 }
 
 export interface OpenApiDocument {

@@ -29,8 +29,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Headers of every successful response of the route, for the document. Location: only with 201. */
     answerHeaders?: readonly AnswerHeader[];
-    /** Whether browsers get errors of the route as pages. */
-    errorPages?: boolean;
   }
 }
 
@@ -79,7 +77,7 @@ function withPlainReferences(document: OpenApiDocument): OpenApiDocument {
 
 /** Describes the `access` of a route to clients. */
 function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
-  const { access, answerHeaders = [], errorPages = false } = route.config ?? {};
+  const { access, answerHeaders = [] } = route.config ?? {};
   const schema = {
     ...declared,
     ...(declared.querystring === undefined
@@ -87,7 +85,6 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
       : { querystring: withWrappedReferences(declared.querystring as JsonSchema) }),
     operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
-    'x-error-pages': errorPages,
   } as FastifySchema;
   if (access === 'public' || access === undefined) return { ...schema, security: declared.security ?? [] };
   const headers = (schema.headers ?? {}) as JsonSchema;

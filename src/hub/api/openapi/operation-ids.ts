@@ -69,8 +69,6 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'DELETE /v2/api-keys/{api_key_id}': 'revokeApiKey',
 
   'GET /v2/auth/methods': 'getSignInMethods',
-  'GET /v2/auth/sign-in': 'startSignIn',
-  'GET /v2/auth/callback': 'completeSignIn',
   'POST /v2/auth/key-session': 'createKeySession',
   'GET /v2/auth/session': 'getSession',
   'POST /v2/auth/sign-out': 'signOut',

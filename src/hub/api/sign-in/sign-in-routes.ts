@@ -13,7 +13,6 @@ import { createSession, endSession } from '../../store/tenancy/sessions.ts';
 import type { ApiDeps, SignInOptions } from '../core/deps.ts';
 import { ApiError, noRoute, wrongShape } from '../core/errors.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
-import { openErrorAnswers } from '../openapi/error-schema.ts';
 import { grantsOfPerson } from '../tenancy/person-grants.ts';
 import {
   clearFlowCookie,
@@ -36,7 +35,7 @@ import { findSignedIn, type SignInRoutes } from './signed-in.ts';
 /** Path of the callback, below BERTH_PUBLIC_URL. */
 export const CALLBACK_PATH = '/v2/auth/callback';
 
-const PAGES = { access: 'public', errorPages: true } as const;
+const PUBLIC = { access: 'public' } as const;
 const random = () => randomBytes(32).toString('base64url');
 
 type Person = Required<Pick<SignInOptions, 'groupsClaim' | 'maxSeconds'>> & {
@@ -199,7 +198,10 @@ function returnToOf(given: string | undefined, settings: CookieSettings): string
   throw wrongShape([{ loc: ['query', 'return_to'], msg, type: 'value_error' }]);
 }
 
-/** `/v2/auth/sign-in` and `/v2/auth/callback`. */
+/**
+ * `/v2/auth/sign-in` and `/v2/auth/callback`. Browsers open these addresses, and clients do not call them, so the OpenAPI
+ * document does not list them.
+ */
 export function signInRoutes(app: FastifyInstance, routes: SignInRoutes): void {
   const { deps } = routes;
   const { clock = () => new Date() } = deps;
@@ -208,21 +210,7 @@ export function signInRoutes(app: FastifyInstance, routes: SignInRoutes): void {
 
   typed.get(
     '/v2/auth/sign-in',
-    {
-      config: PAGES,
-      exposeHeadRoute: false,
-      schema: {
-        tags: ['sign-in'],
-        summary: 'Start to sign in',
-        description:
-          'Sends a browser to the identity provider. The request only sets a cookie, which binds the sign-in to this browser for ten minutes. Without an identity provider, the response is 404.\n\nScope: none.',
-        querystring: startQuery,
-        response: {
-          303: z.null().describe('The browser continues at the identity provider.'),
-          ...openErrorAnswers(403, 404, 422, 503),
-        },
-      },
-    },
+    { config: PUBLIC, exposeHeadRoute: false, schema: { hide: true, querystring: startQuery } },
     async (request, reply) => {
       const { provider } = requireProvider(deps);
       const settings = requireCookies(deps.publicUrl);
@@ -236,20 +224,7 @@ export function signInRoutes(app: FastifyInstance, routes: SignInRoutes): void {
 
   typed.get(
     CALLBACK_PATH,
-    {
-      config: PAGES,
-      exposeHeadRoute: false,
-      schema: {
-        tags: ['sign-in'],
-        summary: 'Complete the sign-in',
-        description:
-          'The identity provider sends the browser here. The response sets the cookie of a new session. The answer of the identity provider can be used once, in the browser that started the sign-in.\n\nScope: none.',
-        response: {
-          303: z.null().describe('The browser continues at the path that the sign-in named.'),
-          ...openErrorAnswers(400, 403, 404, 429, 503),
-        },
-      },
-    },
+    { config: PUBLIC, exposeHeadRoute: false, schema: { hide: true } },
     (request, reply) => callback(routes, request, reply),
   );
 }

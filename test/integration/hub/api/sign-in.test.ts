@@ -618,6 +618,16 @@ describe('an API key', () => {
   });
 });
 
+test('people and sessions are invisible to statements on behalf of a tenant', async () => {
+  await signedIn();
+  for (const table of ['people', 'sessions']) {
+    const rows = await store.database
+      .forTenant(shop.id)
+      .read((reader) => reader.query(`SELECT 1 FROM ${table}`));
+    expect(rows).toEqual([]);
+  }
+});
+
 test('the ways to sign in are public', async () => {
   const { body } = await newBrowser().call('GET', '/v2/auth/methods');
   expect(body).toEqual({ identity_provider: { issuer: provider.issuer }, api_key: true });
