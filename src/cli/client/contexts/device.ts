@@ -45,16 +45,20 @@ export function pollStep(error: unknown): PollStep {
   return isPassing(error) ? 'wait' : 'failed';
 }
 
+const EXPIRED = 'the code has expired before the login was confirmed';
+
 const FAILURES: Readonly<Record<string, string>> = {
   access_denied: 'the login was denied in the browser',
-  expired_token: 'the code has expired before the login was confirmed',
+  expired_token: EXPIRED,
   invalid_grant: 'the login was already completed: its response was lost, or someone else has used it',
 };
+
+const failed = (message: string) => new ApiProblem(400, message, 'run berth login again');
 
 function failureOf(error: unknown): unknown {
   const type = error instanceof ApiProblem ? error.reasons[0]?.type : undefined;
   const message = type === undefined ? undefined : FAILURES[type];
-  return message === undefined ? error : new ApiProblem(400, message, 'run berth login again');
+  return message === undefined ? error : failed(message);
 }
 
 async function poll(client: Client, started: Started, signal: AbortSignal): Promise<Issued> {
@@ -72,7 +76,8 @@ async function poll(client: Client, started: Started, signal: AbortSignal): Prom
       return await client.POST('/v2/auth/token', { body });
     } catch (error) {
       const step = pollStep(error);
-      if (step === 'failed' || performance.now() > end) throw failureOf(error);
+      if (step === 'failed') throw failureOf(error);
+      if (performance.now() > end) throw failed(EXPIRED);
       if (step === 'slow_down') seconds += SLOW_DOWN_SECONDS;
     }
   }
