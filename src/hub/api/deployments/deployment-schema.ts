@@ -13,6 +13,7 @@ import {
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
 import { domainsStatusSchema } from '../domains/domains-status.ts';
+import { actorSchema } from '../events/actor-schema.ts';
 import { shownRunSettings, shownSecretReferences } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
@@ -101,6 +102,9 @@ export const deploymentSchema = z
     updated_at: timeSchema.describe(
       'Time of the last change of the desired state or of the active revision.',
     ),
+    updated_by: actorSchema
+      .nullable()
+      .describe('The author of the last change of the desired state. null: not known.'),
     status: deploymentStatusSchema,
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),

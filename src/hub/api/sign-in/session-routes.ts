@@ -53,6 +53,9 @@ const signOutSchema = z
   })
   .meta({ id: 'SignOut', description: 'Which sessions end.' });
 
+/** A request without a body has the body null. */
+const signOutBody = z.preprocess((body) => body ?? undefined, signOutSchema.optional()).optional();
+
 const ownerOf = (session: Session): SessionOwner =>
   session.kind === 'person_session' ? { personId: session.person.id } : { apiKeyId: session.key.keyId ?? '' };
 
@@ -210,7 +213,7 @@ function changes(app: FastifyInstance, routes: SignInRoutes & { readonly findKey
           'Ends the session in every process, and removes its cookie. Open streams of the session end within five seconds. Without a valid session, nothing changes.\n\nScope: none.',
         security: [{ session: [] }],
         querystring: noQuery,
-        body: signOutSchema.optional(),
+        body: signOutBody,
         response: {
           204: z.null().describe('Signed out.'),
           ...openErrorAnswers(403, 413, 415, 422, 503),

@@ -98,6 +98,7 @@ export function createAccessWatch(
       const over = new AbortController();
       const { principal } = callerOf(request);
       const id = credentialIdOf(principal);
+      const end = { end: lossOf(principal), reason: 'denied' } as const;
       let closing: NodeJS.Timeout | undefined;
       // One listener for everything, because Node warns of responses with many.
       onDisconnect(reply, () => {
@@ -111,14 +112,14 @@ export function createAccessWatch(
           if (over.signal.aborted) return;
           // If the database does not respond, the stream has nothing to send either, and the next check decides.
           if (!(await isAllowed(request).catch(() => true))) {
-            lost.abort();
+            lost.abort(end);
             closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
             return;
           }
         }
       };
       void watch();
-      return { signal: lost.signal, end: { end: lossOf(principal), reason: 'denied' } };
+      return { signal: lost.signal, end };
     },
   };
 }

@@ -186,6 +186,14 @@ describe('a person with a role', () => {
     const events = await browser.call('GET', `${DEPLOYMENTS}/${body.id}/events`);
     const actor = { kind: 'person', id: session.actor_id, name: 'ann@example.com' };
     expect(events.body.resources).toMatchObject([{ reason: 'Created', actor }]);
+    expect(body.updated_by).toEqual(actor);
+    const client = await first.client(shop.id, ['deployments:read', 'deployments:write']);
+    const patch = { source_config: { resource_spec: { max_scale: 2 } } };
+    const { body: patched } = await client.call('PATCH', `${DEPLOYMENTS}/${body.id}`, patch);
+    expect(patched['updated_by']).toMatchObject({ kind: 'api_key', name: 'test' });
+    const { status } = await browser.call('DELETE', `${DEPLOYMENTS}/${body.id}`);
+    expect(status).toBe(204);
+    expect((await browser.call('GET', `${DEPLOYMENTS}/${body.id}`)).body.updated_by).toEqual(actor);
     expect(store.logger.lines).toContainEqual(
       expect.objectContaining({
         fields: expect.objectContaining({ person: 'ann@example.com', method: 'POST', tenantId: shop.id }),
@@ -322,7 +330,7 @@ describe('a session', () => {
     const browser = await signedIn();
     const stolen = { cookie: browser.cookie };
     expect((await second.app.inject({ url: DEPLOYMENTS, headers: stolen })).statusCode).toBe(200);
-    const answer = await browser.call('POST', '/v2/auth/sign-out', { body: {} });
+    const answer = await browser.call('POST', '/v2/auth/sign-out');
     expect(answer.status).toBe(204);
     expect([...browser.jar.keys()]).toEqual([]);
     for (const { app } of [first, second])
