@@ -27,6 +27,8 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'hub/git-host': ['outbound', 'domain'],
   // The client of the identity provider.
   'hub/identity': ['domain'],
+  // Tokens of pipelines and service accounts: their signatures, and the keys of their issuers.
+  'hub/workload-identity': ['outbound', 'domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
@@ -58,7 +60,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Elsewhere only its types. A role in a pod does not load it (docs/decisions/0072).
   '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
-  jose: ['hub/registry'],
+  jose: ['hub/registry', 'hub/workload-identity'],
   'openid-client': ['hub/identity'],
   '@fastify/cookie': ['hub/api'],
   'fast-json-stringify': ['hub/api'],

@@ -79,6 +79,7 @@ const SECTIONS: readonly (readonly [title: string, prefix: RegExp])[] = [
   ['Hub: listeners, work, reports', /^berth_(listener|work_|reports_)/],
   ['Hub: sign-in and policy', /^berth_(sign_ins_|policy_)/],
   ['Hub: database', /^berth_database_/],
+  ['Hub: sign-in', /^berth_(workload_exchanges|device_logins)_/],
   ['Hub: pushes and the tracing backend', /^berth_(webhook|branch|tracing)_/],
   [
     'Operator and listener: leadership, calls and caches',

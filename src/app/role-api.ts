@@ -35,6 +35,7 @@ import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import { signInOptions } from './sign-in.ts';
+import { configuredWorkloads } from './workload-identity.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -134,6 +135,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const { databaseUrl, box } = needed;
   const policy = loadPolicy(config);
   const registryAuthority = configuredAuthority(config);
+  const workloads = configuredWorkloads(config, policy);
   const database = await openMigrated(needed, context);
   const hints = createWorkHints();
   const logHints = createWorkHints();
@@ -152,6 +154,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     secretBox: box,
     policy,
     access: reload.access,
+    workloads,
     ownNamespace: config.namespace,
     hosting: config.hosting,
     logger,

@@ -60,7 +60,7 @@ function requestMetrics(registry: Registry): RequestPart {
   });
   const ofCluster = new Counter({
     name: 'berth_http_cluster_errors_total',
-    help: 'Requests that got a 5xx status code because a cluster or its listener does not respond.',
+    help: 'Requests that got a 5xx status code because a cluster, its listener or an issuer of tokens does not respond.',
     registers: [registry],
   });
   return {
@@ -111,6 +111,16 @@ function countingMetrics(registry: Registry): CountingPart {
     'Polls of branches by result: seen, or the cause of the failure.',
     'result',
   );
+  const exchanges = counter(
+    'berth_workload_exchanges_total',
+    'Exchanges of tokens of workloads by result: issued, rejected, unavailable (the keys of the issuer cannot be read).',
+    'result',
+  );
+  const deviceLogins = counter(
+    'berth_device_logins_total',
+    'Steps of logins that people confirm: started, approved, denied, issued, replayed (a device code was used twice).',
+    'step',
+  );
   return {
     handedOut: (kind) => workItems.inc({ kind }),
     reported: (kind) => reports.inc({ kind }),
@@ -118,6 +128,8 @@ function countingMetrics(registry: Registry): CountingPart {
     delivered: (result) => deliveries.inc({ result }),
     signedIn: (method, result) => signIns.inc({ method, result }),
     polled: (result) => polls.inc({ result }),
+    exchanged: (result) => exchanges.inc({ result }),
+    deviceLogin: (step) => deviceLogins.inc({ step }),
   };
 }
 

@@ -130,6 +130,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Resources of the API',
+    name: 'tokens',
+    summary: 'list and revoke access tokens of people and pipelines',
+    load: async () => (await import('./resources/tokens.ts')).buildTokens,
+  },
+  {
+    group: 'Resources of the API',
     name: 'usage',
     summary: 'show the usage and the quotas of the tenant',
     load: async () => (await import('./resources/usage.ts')).buildUsage,
@@ -137,8 +143,14 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Contexts',
     name: 'login',
-    summary: 'check and store the URL and the key of an API as a context',
+    summary: 'log in to an API in a browser, with a key or from a pipeline, and store a context',
     load: async () => (await contexts()).buildLogin,
+  },
+  {
+    group: 'Contexts',
+    name: 'logout',
+    summary: 'revoke the token of a context, and remove the context',
+    load: async () => (await contexts()).buildLogout,
   },
   {
     group: 'Contexts',
@@ -149,7 +161,7 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Contexts',
     name: 'whoami',
-    summary: 'show the API and the key that commands use',
+    summary: 'show the API that commands use, and who they act as',
     load: async () => (await contexts()).buildWhoami,
   },
 ];

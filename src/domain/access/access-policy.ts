@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { UUID_PATTERN } from '../core/id.ts';
 import type { Scope } from '../core/scopes.ts';
 import { PLATFORM_ADMIN, ROLES, type Role, scopesOfRoles, type TenantRole } from './roles.ts';
+import { workloadIssuersSchema } from './workload-policy.ts';
 
-/** The section `access` of the policy file: which groups of which issuer have which roles. */
+/** The section `access` of the policy file: which groups and workloads of which issuer have which roles. */
 
 const MAX_RULES = 1000;
 /** Maximum length of an issuer, a group or a name of a tenant in a rule. */
@@ -36,11 +37,12 @@ export const accessPolicySchema = z.strictObject({
     .array(groupRuleSchema)
     .max(MAX_RULES)
     .describe('Roles of groups of people who sign in. Each group belongs to one issuer.'),
+  workload_issuers: workloadIssuersSchema.default([]),
 });
 export type AccessPolicy = z.infer<typeof accessPolicySchema>;
 
 /** A policy that gives no roles. */
-export const NO_ACCESS: AccessPolicy = { groups: [] };
+export const NO_ACCESS: AccessPolicy = { groups: [], workload_issuers: [] };
 
 /** What an issuer states about a person. */
 export interface Identity {
@@ -63,7 +65,7 @@ const isTenantRole = (role: Role): role is TenantRole => role !== PLATFORM_ADMIN
 const normalReference = (tenant: string) => (UUID_PATTERN.test(tenant) ? tenant.toLowerCase() : tenant);
 
 /** The roles of a person. An identity without a matching rule has none. */
-export function rolesOf({ groups }: AccessPolicy, identity: Identity): NamedRoles {
+export function rolesOf({ groups }: Pick<AccessPolicy, 'groups'>, identity: Identity): NamedRoles {
   const held = new Set(identity.groups);
   const matching = groups.filter(({ issuer, group }) => issuer === identity.issuer && held.has(group));
   const tenants = new Map<string, readonly TenantRole[]>();

@@ -158,6 +158,8 @@ export const REASONS = {
   ApiKeyRevoked: 'An API key was revoked.',
   SignedIn: 'A person signed in, or an API key was exchanged for a session of a browser.',
   SignedOut: 'A session of a browser was ended by a sign-out.',
+  AccessTokenCreated: 'An access token of a person or a workload was created.',
+  AccessTokenRevoked: 'An access token of a person or a workload was revoked.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
   VolumeRemoved: 'The volume of the database was removed, as its owner confirmed.',

@@ -343,6 +343,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ApiKeyRevoked: HISTORY,
   SignedIn: HISTORY,
   SignedOut: HISTORY,
+  AccessTokenCreated: HISTORY,
+  AccessTokenRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
   VolumeRemoved: HISTORY,

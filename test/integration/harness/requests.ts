@@ -50,6 +50,17 @@ export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
   return id;
 }
 
+/** An access token of a workload of the tenant. Nobody has its value. */
+async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
+  const id = uuidv7();
+  await api.store.sql(
+    `INSERT INTO access_tokens (id, tenant_id, kind, name, rule, roles, prefix, hash, expires_at)
+     VALUES ($1, $2, 'workload', 'ci', 'ci/main', '{viewer}', 'berth_at_x', $3, now() + interval '1 hour')`,
+    [id, ids['tenant_id'], id],
+  );
+  return id;
+}
+
 /**
  * Things of a tenant, one for each path parameter of any route.
  * @throws Error that names a parameter for which there is no generator
@@ -70,6 +81,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   for (const [name, make] of Object.entries(MAKERS)) {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
+  if (asked.has('token_id')) ids['token_id'] = await accessToken(api, ids);
   if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
   ids['id'] = ids['listener_id'] ?? '';

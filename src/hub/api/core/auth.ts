@@ -17,6 +17,7 @@ import {
   limitIdOf,
   type Principal,
 } from '../tenancy/principal.ts';
+import { bearerOf, type TokenFinder, tokenFinder } from '../tokens/token-finder.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -114,6 +115,8 @@ function requireScope(access: KeyedAccess | undefined, scopes: readonly Scope[],
 const KEY_INVALID = 'The API key is not valid.';
 /** The session has ended: the person signed out, or the session was idle for too long. */
 export const SESSION_ENDED = 'The session has ended. Sign in again.';
+/** The token was revoked, has expired or never existed, or its rule is no longer in the policy. */
+export const TOKEN_INVALID = 'The access token is not valid. Log in again.';
 const KEY_LACKS = 'The API key lacks';
 const ROLES_LACK = 'Your roles in this tenant do not include';
 const NO_ROLE =
@@ -157,6 +160,7 @@ function admit(
 export interface CredentialFinders {
   readonly findKey: KeyFinder;
   readonly sessions: SessionFinder;
+  readonly tokens: TokenFinder;
 }
 
 /**
@@ -166,7 +170,11 @@ export interface CredentialFinders {
 export function authenticate(
   deps: ApiDeps,
   limiter: RateLimiter,
-  { findKey = keyFinder(deps), sessions = sessionFinder(deps) }: Partial<CredentialFinders> = {},
+  {
+    findKey = keyFinder(deps),
+    sessions = sessionFinder(deps),
+    tokens = tokenFinder(deps),
+  }: Partial<CredentialFinders> = {},
 ) {
   const clock = deps.clock ?? (() => new Date());
   const cookies = cookieSettings(deps.publicUrl);
@@ -199,13 +207,28 @@ export function authenticate(
     const session = await sessions.bySecret(secret);
     return session === null ? fail(request, SESSION_ENDED) : judge(request, access, session);
   };
+  const byToken = async (
+    request: FastifyRequest,
+    access: KeyedAccess | undefined,
+    token: string,
+  ): Promise<void> => {
+    const principal = await tokens.bySecret(token);
+    return principal === null ? fail(request, TOKEN_INVALID) : judge(request, access, principal);
+  };
+  /** A token that a client states comes before a cookie that a browser adds. null: the request has neither. */
+  const byOther = (request: FastifyRequest, access: KeyedAccess | undefined): Promise<void> | null => {
+    const token = bearerOf(request);
+    if (token !== null) return byToken(request, access, token);
+    const secret = cookies === null ? null : sessionSecretOf(request, cookies);
+    return secret === null ? null : bySession(request, access, secret);
+  };
   /** fastify waits for the promise that a hook returns, or for `done`. */
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { access } = request.routeOptions.config;
     if (request.is404 || access === 'public') return done();
     const given = header(request, 'x-api-key');
-    const secret = given !== null || cookies === null ? null : sessionSecretOf(request, cookies);
-    if (secret !== null) return bySession(request, access, secret);
+    const other = given === null ? byOther(request, access) : null;
+    if (other !== null) return other;
     if (given === null || given.length > MAX_KEY_LENGTH) {
       return fail(request, 'The request needs an API key in the header X-Api-Key.');
     }
@@ -220,16 +243,16 @@ export function authenticate(
 }
 
 /**
- * A hook before the handlers of changes: a session can end, or lose a role, while the body of a request arrives. The
+ * A hook before the handlers of changes: a session or a token can end, or lose a role, while the body of a request arrives. The
  * handlers themselves run in one transaction and take milliseconds.
  */
 export function recheckSessions(isAllowed: (request: FastifyRequest) => Promise<boolean>) {
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { caller, method } = request;
-    if (caller === null || !isSession(caller.principal) || method === 'GET' || method === 'HEAD')
+    if (caller === null || caller.principal.kind === 'api_key' || method === 'GET' || method === 'HEAD')
       return done();
     return isAllowed(request).then((allowed) => {
-      if (!allowed) throw new ApiError(401, SESSION_ENDED);
+      if (!allowed) throw new ApiError(401, isSession(caller.principal) ? SESSION_ENDED : TOKEN_INVALID);
     });
   };
 }

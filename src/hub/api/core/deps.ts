@@ -1,5 +1,6 @@
 import type { AccessPolicy } from '../../../domain/access/access-policy.ts';
 import type { IdentityProvider } from '../../../domain/access/identity-provider.ts';
+import type { WorkloadVerifier } from '../../../domain/access/workload-verifier.ts';
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { RecordSpan } from '../../../domain/core/span.ts';
@@ -42,6 +43,8 @@ export interface ApiDeps {
   readonly policy: Policy;
   /** The roles of people and workloads, which change without a restart; absent: those of `policy`. */
   readonly access?: () => AccessPolicy;
+  /** Verifies tokens of pipelines and service accounts; absent or null: the API has no public URL. */
+  readonly workloads?: WorkloadVerifier | null;
   readonly hosting: HostingMode;
   readonly logger: Logger;
   /** Wakes long polls for work. hub/store/core/notifications.ts provides the notifications. */

@@ -39,6 +39,10 @@ export interface ApiObserver {
   signedIn(method: SignInMethod, result: SignInResult): void;
   /** Called with the result of the poll of a branch. */
   polled(result: 'seen' | BranchPollFailure): void;
+  /** Called when the token of a workload was exchanged. `unavailable`: the keys of its issuer could not be read. */
+  exchanged(result: 'issued' | 'rejected' | 'unavailable'): void;
+  /** Called with each step of a login that a person confirms. `replayed`: a device code was used twice. */
+  deviceLogin(step: 'started' | 'approved' | 'denied' | 'issued' | 'replayed'): void;
 }
 
 /** Discards all measurements. */
@@ -52,4 +56,6 @@ export const UNOBSERVED: ApiObserver = {
   delivered: () => undefined,
   signedIn: () => undefined,
   polled: () => undefined,
+  exchanged: () => undefined,
+  deviceLogin: () => undefined,
 };

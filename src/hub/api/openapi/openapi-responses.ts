@@ -90,7 +90,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'The API key or the session is missing or invalid.',
+    description: 'The API key, the access token or the session is missing or invalid.',
     schema: SENTENCE,
     detail: 'The API key is not valid.',
     headers: ['WWW-Authenticate'],

@@ -49,7 +49,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'listener protocol': 'Called by listeners.',
   tenants: 'Owners of all objects, their quotas and their usage.',
   'API keys': 'Keys that authenticate callers for a tenant.',
-  'sign-in': 'Sign-in in browsers, and sessions.',
+  'sign-in': 'Sign-in in browsers, sessions, and access tokens of people and pipelines.',
   health: 'Probes of the process.',
 };
 
@@ -168,6 +168,12 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
             description:
               'A key belongs to a tenant and has scopes. Each operation names the scope that it needs.',
           },
+          accessToken: {
+            type: 'http' as const,
+            scheme: 'bearer',
+            description:
+              'An access token of a person (`berth login`) or of a pipeline (docs/sign-in.md). It belongs to one tenant, and has roles, which are sets of the scopes of keys.',
+          },
           session: {
             type: 'apiKey' as const,
             name: cookie.session,
@@ -177,7 +183,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
           },
         },
       },
-      security: [{ apiKey: [] }, { session: [] }] as Record<string, string[]>[],
+      security: [{ apiKey: [] }, { accessToken: [] }, { session: [] }] as Record<string, string[]>[],
     },
     transform: (document: Parameters<ReturnType<typeof createJsonSchemaTransform>>[0]) => {
       const { schema, url } = toJsonSchema(document);

@@ -1,16 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toApiError } from '../core/errors.ts';
+import { escaped } from '../core/html.ts';
 
 /** The page with the reason why a sign-in failed, for browsers. Programs get the usual JSON. */
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escaped = (text: string) => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? sign);
 
 const pageOf = (detail: string, requestId: string) => `<!doctype html>
 <html lang="en">

@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isExpired } from '../../../domain/core/api-key.ts';
 import { findLiveApiKey } from '../../store/tenancy/api-keys.ts';
-import { type Caller, callerOf } from '../core/auth.ts';
+import { type Caller, type CredentialFinders, callerOf } from '../core/auth.ts';
 import { onDisconnect } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import type { LostRights } from '../core/line-stream.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
-import { type SessionFinder, sessionFinder } from '../sign-in/session-finder.ts';
+import { sessionFinder } from '../sign-in/session-finder.ts';
+import { tokenFinder } from '../tokens/token-finder.ts';
 import { AUTHENTICATION, keyPrincipal } from './api-key-cache.ts';
-import { admissionOf, credentialIdOf, type Principal } from './principal.ts';
+import { admissionOf, credentialIdOf, isSession, type Principal } from './principal.ts';
 
 /**
  * Ends long responses whose callers lose their rights: by a sign-out, the revocation of a credential, or the loss of a
@@ -26,7 +27,7 @@ export type AccessCheck = (request: FastifyRequest) => Promise<boolean>;
 /** Reads a principal again, past all caches. null: its credential is no longer valid. */
 async function refresh(
   { database }: ApiDeps,
-  sessions: SessionFinder,
+  { sessions, tokens }: Pick<CredentialFinders, 'sessions' | 'tokens'>,
   principal: Principal,
 ): Promise<Principal | null> {
   switch (principal.kind) {
@@ -41,7 +42,7 @@ async function refresh(
       return sessions.byId(principal.sessionId);
     case 'person_token':
     case 'workload':
-      return null;
+      return tokens.byId(principal.tokenId);
   }
 }
 
@@ -52,19 +53,27 @@ export function keepsRights({ tenantId, scopes }: Caller, principal: Principal):
   return admission.tenantId === tenantId && scopes.every((scope) => admission.scopes.includes(scope));
 }
 
-export function accessCheck(deps: ApiDeps, sessions: SessionFinder = sessionFinder(deps)): AccessCheck {
+export function accessCheck(
+  deps: ApiDeps,
+  finders: Pick<CredentialFinders, 'sessions' | 'tokens'> = {
+    sessions: sessionFinder(deps),
+    tokens: tokenFinder(deps),
+  },
+): AccessCheck {
   const clock = deps.clock ?? (() => new Date());
   return async (request) => {
     const caller = callerOf(request);
-    const principal = await refresh(deps, sessions, caller.principal);
+    const principal = await refresh(deps, finders, caller.principal);
     if (principal === null || isExpired(principal.expiresAt, clock())) return false;
     return keepsRights(caller, principal);
   };
 }
 
 /** Why a stream of a caller ends, for its last line. */
-const lossOf = ({ kind }: Principal): string =>
-  kind === 'api_key' ? 'The API key is no longer valid.' : 'The session has ended, or a role was lost.';
+function lossOf(principal: Principal): string {
+  if (principal.kind === 'api_key') return 'The API key is no longer valid.';
+  return `The ${isSession(principal) ? 'session' : 'access token'} has ended, or a role was lost.`;
+}
 
 export interface AccessWatch {
   /** Checks the rights of a caller now. */

@@ -27,7 +27,7 @@ import { grantEndOf, keyOf } from './principal.ts';
 
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
-const scopeSchema = z
+export const scopeSchema = z
   .enum(SCOPES)
   .meta({ id: 'ApiKeyScope', description: 'What the holder of a key may do.' });
 

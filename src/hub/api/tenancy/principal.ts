@@ -105,7 +105,8 @@ export function limitIdOf(principal: Principal): string | null {
     case 'person_token':
       return principal.person.id;
     case 'workload':
-      return principal.tokenId;
+      // All tokens of a workload together, because it can get many.
+      return `workload ${principal.name}`;
   }
 }
 

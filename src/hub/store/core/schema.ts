@@ -7,3 +7,4 @@ export * from '../schema/logs.ts';
 export * from '../schema/sessions.ts';
 export * from '../schema/tags.ts';
 export * from '../schema/tenancy.ts';
+export * from '../schema/tokens.ts';

@@ -97,17 +97,23 @@ test('every route declares its scopes, and only the routes listed here are publi
   const webhooks = names.filter((name) => name.startsWith('POST /v2/webhooks/'));
   expect(names.filter((name) => !webhooks.includes(name)).sort()).toEqual([
     'GET /',
+    'GET /auth/device',
     'GET /healthz',
     'GET /openapi-3.0.json',
     'GET /openapi.json',
     'GET /readyz',
     'GET /v2/auth/callback',
+    'GET /v2/auth/device/:user_code',
     'GET /v2/auth/methods',
     'GET /v2/auth/session',
     'GET /v2/auth/sign-in',
     'GET /v2/registry/token',
+    'POST /auth/device',
+    'POST /v2/auth/device',
+    'POST /v2/auth/device/:user_code',
     'POST /v2/auth/key-session',
     'POST /v2/auth/sign-out',
+    'POST /v2/auth/token',
     'POST /v2/registry/token',
   ]);
   expect(guardedRoutes(api).length).toBeGreaterThan(25);
@@ -200,7 +206,8 @@ test('no list and no other response without an id shows an object of another ten
   expect(routes.length).toBeGreaterThan(3);
   for (const route of routes) {
     const answer = await send(route, {}, as(stranger));
-    expect(answer.status, nameOf(route)).toBe(200);
+    // An API key is no access token.
+    expect(answer.status, nameOf(route)).toBe(nameOf(route) === 'GET /v2/auth/token' ? 409 : 200);
     for (const [name, id] of Object.entries(owned)) {
       if (id === PLATFORM_LISTENER_ID) continue;
       expect(answer.text, `${nameOf(route)} shows another's ${name}`).not.toContain(id);
