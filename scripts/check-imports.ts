@@ -63,6 +63,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
   'openapi-fetch': ['cli/client'],
+  ignore: ['cli/client'],
+  'modern-tar': ['cli/client'],
   commander: ['cli/command'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],
