@@ -3,15 +3,15 @@ import type { Deployment } from '../api.gen.ts';
 import type { Answer } from '../client.ts';
 import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
-import { followed, showLines } from '../logs/log-output.ts';
+import { showLines } from '../logs/log-output.ts';
 import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from '../lookup.ts';
 import { age, cell, fields, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
+import { buildLogText, followedBuildLog, storedBuildLog } from './build-log.ts';
 
 /** `berth revisions …`. */
 
 const REVISION = '/v2/deployments/{deployment_id}/revisions/{revision_id}';
-const BUILD_LOG = `${REVISION}/build-logs` as const;
 
 type Explanation = Answer<'get', `${typeof REVISION}/explain`>;
 
@@ -91,18 +91,6 @@ export async function explain(context: Context, name: string, word: string | und
   await show(context, why, { table: () => explanation(why), names: () => [path.revision_id] });
 }
 
-type BuildLogPage = Answer<'get', typeof BUILD_LOG>;
-type BuildLogLine = BuildLogPage['resources'][number];
-
-async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {
-  for (let offset = 0; ; ) {
-    const page = await context.client.GET(BUILD_LOG, { params: { path, query: { offset } } });
-    yield* page.resources;
-    if (page.resources.length === 0) return;
-    offset = page.offset;
-  }
-}
-
 export async function buildLogs(
   context: Context,
   name: string,
@@ -111,15 +99,8 @@ export async function buildLogs(
 ): Promise<undefined> {
   const deployment = await lookUpDeployment(context.client, name, true);
   const path = await pathTo(context, deployment, word);
-  const lines = follow
-    ? followed(context, (read) =>
-        context.client.lines(BUILD_LOG, { params: { path, query: { offset: read, follow: true } } }),
-      )
-    : buildLogPages(context, path);
-  await showLines(context, lines, (line) => {
-    const { step, attempt, text } = line as BuildLogLine;
-    return `${step}${attempt === 1 ? '' : ` (attempt ${attempt})`} | ${text}`;
-  });
+  const lines = follow ? followedBuildLog(context, path) : storedBuildLog(context, path);
+  await showLines(context, lines, buildLogText);
 }
 
 const nameOf = ({ number }: Revision) => String(number);
