@@ -33,6 +33,7 @@ import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
+import { createSourceStore } from './source-store.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -159,8 +160,9 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     platformHosts: config.platformHosts,
     appDomain: config.appDomain,
     registry: config.registry,
-    builds: config.registry !== null,
+    builds: config.registry !== null && config.builds !== null,
     registryAuthority,
+    sourceStore: createSourceStore(registryAuthority, { insecure: config.registryInsecure }),
     pushTokenSeconds: config.pushTokenSeconds,
     gitHost: createGitHost({
       allowPrivate: config.gitAllowPrivate,

@@ -6,3 +6,4 @@ export * from '../schema/listeners.ts';
 export * from '../schema/logs.ts';
 export * from '../schema/tags.ts';
 export * from '../schema/tenancy.ts';
+export * from '../schema/uploads.ts';
