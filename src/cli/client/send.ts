@@ -4,6 +4,8 @@ import { ApiProblem } from './call-problem.ts';
 /** Sends requests with a timeout and retries. */
 
 const TIMEOUT_MS = 60_000;
+/** The API waits for its registry for at most a minute, and then responds. */
+const UPLOAD_TIMEOUT_MS = 120_000;
 const MAX_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
@@ -36,10 +38,10 @@ interface NoAnswer {
  * Only messages of known network errors are quoted. An error of the request itself may contain its headers, and with them
  * the key.
  */
-function noAnswer(error: unknown): NoAnswer {
+function noAnswer(error: unknown, timeoutMs: number): NoAnswer {
   const { name, cause } = error as Error;
   if (name === 'TimeoutError')
-    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
+    return { message: `no response within ${timeoutMs / 1000} seconds`, again: true };
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   if (message === 'unexpected redirect')
     return {
@@ -66,7 +68,8 @@ function attempt(request: Request, upload: Sending['upload'], onPart: () => void
 /** The timeout covers the start of a stream, and the whole of any other response. */
 async function sendOnce(request: Request, { isStream, upload }: Sending): Promise<Response | NoAnswer> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
+  const timeoutMs = upload === undefined ? TIMEOUT_MS : UPLOAD_TIMEOUT_MS;
+  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), timeoutMs);
   timer.unref();
   try {
     const signal = AbortSignal.any([request.signal, late.signal]);
@@ -77,7 +80,9 @@ async function sendOnce(request: Request, { isStream, upload }: Sending): Promis
     if (isStream && response.ok) clearTimeout(timer);
     return response;
   } catch (error) {
-    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
+    return request.signal.aborted
+      ? { message: 'the timeout expired', again: false }
+      : noAnswer(error, timeoutMs);
   }
 }
 

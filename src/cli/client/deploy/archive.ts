@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { UsageError } from '../../command/usage-error.ts';
-import { LIMITS, sizeText, tooLarge } from './limits.ts';
+import { type Limits, sizeText, tooLarge } from './limits.ts';
 import type { SourceFolder } from './source.ts';
 import { tarOf } from './tar.ts';
 
@@ -108,19 +108,18 @@ function asUsageError(error: unknown): unknown {
 /**
  * Packs a folder into a temporary file. The same folder gives the same bytes, with the same version of Node on the same
  * platform. The caller closes it.
- * @param maxBytes maximum size of the archive
  * @throws UsageError when an entry cannot be read or was changed, or the archive is too large
  */
 export async function pack(
   folder: SourceFolder,
   stopped: AbortSignal,
-  maxBytes = LIMITS.packedBytes,
+  { packedBytes }: Limits,
 ): Promise<Archive> {
   const { handle, close } = await openTemporary().catch((error) => {
     throw asUsageError(error);
   });
   try {
-    const written = await write(folder, handle, stopped, maxBytes);
+    const written = await write(folder, handle, stopped, packedBytes);
     return { ...written, chunks: () => chunksOf(handle, written.size), close };
   } catch (error) {
     await close();

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, posix, relative, sep } from 'node:
 import { UsageError } from '../../command/usage-error.ts';
 import { cell } from '../table.ts';
 import { type FolderPatterns, type IgnoreRules, ignoreRules, patternsOf } from './ignore-rules.ts';
-import { checkLimits, LIMITS, type Limits, nameProblem } from './limits.ts';
+import { checkLimits, type Limits, nameProblem } from './limits.ts';
 import type { LeftOut, LeftOutReason, SourceEntry, SourceFolder } from './source.ts';
 import { packProblem, readProblem } from './source-file.ts';
 
@@ -13,12 +13,11 @@ import { packProblem, readProblem } from './source-file.ts';
 export interface FolderOptions {
   readonly includeEnv: boolean;
   readonly stopped: AbortSignal;
-  /** Default: those of the default policy. */
-  readonly limits?: Limits;
+  readonly limits: Limits;
 }
 
 /** The state of one walk. */
-interface Walk extends Required<FolderOptions> {
+interface Walk extends FolderOptions {
   readonly root: string;
   /** The path of the folder, relative to the root of the rules. Empty, or with a slash at its end. */
   readonly base: string;
@@ -185,10 +184,10 @@ async function rootOf(folder: string): Promise<string> {
 export async function readFolder(folder: string, options: FolderOptions): Promise<SourceFolder> {
   const root = await rootOf(folder);
   const { base, rules } = await rulesAbove(root);
-  const state: Walk = { limits: LIMITS, ...options, root, base, entries: [], leftOut: [] };
+  const state: Walk = { ...options, root, base, entries: [], leftOut: [] };
   await walk(state, '', rules);
   const entries = state.entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  checkLimits(entries, state.limits);
+  checkLimits(entries, options.limits);
   if (!entries.some(({ target }) => target === null))
     throw new UsageError(`the folder ${cell(folder)} has no files to send`);
   const environment = entries

@@ -16,6 +16,12 @@ export interface Limits {
 
 /** The limits of the API with its default policy. */
 export const LIMITS: Limits = { packedBytes: 64 * MIB, unpackedBytes: 512 * MIB, entries: 50_000 };
+/** The largest limits that a policy can have. */
+export const MAX_LIMITS: Limits = {
+  packedBytes: 1024 * MIB,
+  unpackedBytes: 16 * 1024 * MIB,
+  entries: 200_000,
+};
 
 /** Bytes of the path of an entry, and of each of its parts. */
 const PATH_BYTES = 1024;

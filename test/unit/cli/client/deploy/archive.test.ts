@@ -14,7 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ArchiveReader } from '../../../../../src/archive/archive-reader.ts';
 import { pack } from '../../../../../src/cli/client/deploy/archive.ts';
+import { LIMITS } from '../../../../../src/cli/client/deploy/limits.ts';
 import type { SourceFolder } from '../../../../../src/cli/client/deploy/source.ts';
 import { contentOf } from '../../../../../src/cli/client/deploy/source-file.ts';
 import { entriesOf } from './archives.ts';
@@ -24,7 +26,7 @@ const never = new AbortController().signal;
 afterEach(() => void vi.unstubAllEnvs());
 
 async function packed(source: SourceFolder): Promise<{ bytes: Buffer; size: number; digest: string }> {
-  const archive = await pack(source, never);
+  const archive = await pack(source, never, LIMITS);
   try {
     const chunks: Uint8Array[] = [];
     for await (const chunk of archive.chunks()) chunks.push(chunk);
@@ -92,6 +94,20 @@ test('is read by tar', async () => {
   ).toBe('');
 });
 
+test('is accepted by the rules of the hub', async () => {
+  const source = await read(folderWith(files));
+  const { bytes } = await packed(source);
+  const accepted: string[] = [];
+  const limits = { unpackedBytes: LIMITS.unpackedBytes, entries: LIMITS.entries, pathBytes: 1024 };
+  const reader = new ArchiveReader(
+    limits,
+    async (entry) => void accepted.push('path' in entry ? entry.path : ''),
+  );
+  await reader.write(bytes);
+  await reader.end();
+  expect(accepted).toEqual(source.entries.map(({ path }) => path));
+});
+
 test('has the same bytes for the same files, whatever their times, modes and order are', async () => {
   const [one, other] = [folderWith({ a: '1', 'b/c': '2' }), folderWith({ 'b/c': '2', a: '1' })];
   utimesSync(join(other, 'a'), 1, 1);
@@ -108,7 +124,7 @@ test('has the same bytes for the same files, whatever their times, modes and ord
 });
 
 test('can be read several times, also at the same time', async () => {
-  const archive = await pack(await read(folderWith({ a: 'x'.repeat(100_000) })), never);
+  const archive = await pack(await read(folderWith({ a: 'x'.repeat(100_000) })), never, LIMITS);
   const digest = async () => {
     const hash = createHash('sha256');
     for await (const chunk of archive.chunks()) hash.update(chunk);
@@ -137,7 +153,7 @@ describe('a file that changes after the folder was read', () => {
     const folder = folderWith({ 'x/a.txt': 'a'.repeat(10) });
     const source = await read(folder);
     act(join(folder, 'x/a.txt'));
-    await expect(pack(source, never)).rejects.toThrow(
+    await expect(pack(source, never, LIMITS)).rejects.toThrow(
       'failed to pack x/a.txt: it was changed while the folder was packed. Run the command again',
     );
   });
@@ -158,7 +174,7 @@ test('names a file that cannot be read', async () => {
   const source = await read(folder);
   chmodSync(join(folder, 'key.pem'), 0);
   await withoutRoot(folder, () =>
-    expect(pack(source, never)).rejects.toThrow(
+    expect(pack(source, never, LIMITS)).rejects.toThrow(
       'failed to pack key.pem: it cannot be read (EACCES). Change its permissions, or exclude it in .berthignore',
     ),
   );
@@ -174,7 +190,7 @@ describe('the temporary file', () => {
 
   test('has no name while the archive is used, so that it cannot remain', async () => {
     const { folder, temporary } = folders();
-    const archive = await pack(await read(folder), never);
+    const archive = await pack(await read(folder), never, LIMITS);
     expect(readdirSync(temporary)).toEqual([]);
     expect(archive.size).toBeGreaterThan(0);
     await archive.close();
@@ -184,14 +200,14 @@ describe('the temporary file', () => {
     const { folder, temporary } = folders();
     const source = await read(folder);
     rmSync(join(folder, 'a'));
-    await expect(pack(source, never)).rejects.toThrow();
+    await expect(pack(source, never, LIMITS)).rejects.toThrow();
     expect(readdirSync(temporary)).toEqual([]);
   });
 
   test('is named by its folder when it cannot be written', async () => {
     const { folder } = folders();
     vi.stubEnv('TMPDIR', join(folder, 'nothing'));
-    await expect(pack(await read(folder), never)).rejects.toThrow(
+    await expect(pack(await read(folder), never, LIMITS)).rejects.toThrow(
       /temporary files, .*nothing \(ENOENT\)\. Set TMPDIR/,
     );
   });
@@ -200,11 +216,13 @@ describe('the temporary file', () => {
 test('stops at the limit of the packed size, and names the largest entries', async () => {
   const folder = folderWith({ 'src/a.js': 'x' });
   writeFileSync(join(folder, 'src/data.bin'), randomBytes(2 * 1024 * 1024));
-  await expect(pack(await read(folder), never, 1024 * 1024)).rejects.toThrow(
+  await expect(pack(await read(folder), never, { ...LIMITS, packedBytes: 1024 * 1024 })).rejects.toThrow(
     /the packed folder is larger than the limit of 1\.0 MiB; its largest entries: src\/ \(2\.0 MiB in 2 files\), src\/data\.bin \(2\.0 MiB\)/,
   );
 });
 
 test('ends when the user interrupts it', async () => {
-  await expect(pack(await read(folderWith({ a: '' })), AbortSignal.abort())).rejects.toThrow(/abort/i);
+  await expect(pack(await read(folderWith({ a: '' })), AbortSignal.abort(), LIMITS)).rejects.toThrow(
+    /abort/i,
+  );
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readFolder } from '../../../../../src/cli/client/deploy/folder.ts';
 import { LIMITS } from '../../../../../src/cli/client/deploy/limits.ts';
+import { limitsOf } from '../../../../../src/cli/client/deploy/listing.ts';
 import { emptyFolder, folderWith, pathsOf, read, withoutRoot } from './folders.ts';
 
 const never = new AbortController().signal;
@@ -195,7 +196,18 @@ describe('limits', () => {
   });
 });
 
+test('--no-limits applies the largest limits that a policy can have', async () => {
+  const folder = folderWith({ a: '' });
+  execFileSync('truncate', ['--size=600M', join(folder, 'zeros')]);
+  const options = { includeEnv: false, stopped: never };
+  const [usual, none] = [true, false].map((limits) => limitsOf({ ...options, limits }));
+  await expect(readFolder(folder, { ...options, limits: usual ?? LIMITS })).rejects.toThrow('512.0 MiB');
+  expect(pathsOf(await readFolder(folder, { ...options, limits: none ?? LIMITS }))).toEqual(['a', 'zeros']);
+});
+
 test('ends when the user interrupts it', async () => {
   const stopped = AbortSignal.abort();
-  await expect(readFolder(folderWith({ a: '' }), { includeEnv: false, stopped })).rejects.toThrow(/abort/i);
+  await expect(
+    readFolder(folderWith({ a: '' }), { includeEnv: false, stopped, limits: LIMITS }),
+  ).rejects.toThrow(/abort/i);
 });

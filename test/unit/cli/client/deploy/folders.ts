@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readFolder } from '../../../../../src/cli/client/deploy/folder.ts';
+import { LIMITS } from '../../../../../src/cli/client/deploy/limits.ts';
 import type { SourceFolder } from '../../../../../src/cli/client/deploy/source.ts';
 
 /** The content of a file, a link, or a program. */
@@ -52,7 +53,7 @@ export async function withoutRoot(folder: string, run: () => Promise<unknown>): 
 const never = new AbortController().signal;
 
 export const read = (folder: string, includeEnv = false): Promise<SourceFolder> =>
-  readFolder(folder, { includeEnv, stopped: never });
+  readFolder(folder, { includeEnv, stopped: never, limits: LIMITS });
 
 export const pathsOf = ({ entries }: SourceFolder): string[] => entries.map(({ path }) => path);
 
