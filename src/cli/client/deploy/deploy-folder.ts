@@ -6,6 +6,7 @@ import { latest } from '../deployments/write.ts';
 import type { End } from '../exit-codes.ts';
 import { harmless } from '../logs/log-output.ts';
 import type { Revision } from '../lookup.ts';
+import { PREPARING } from '../outcome.ts';
 import { buildLogText, followedBuildLog, type RevisionPath } from '../revisions/build-log.ts';
 import { cell, quoted } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
@@ -91,7 +92,9 @@ async function settled(
 ): Promise<End> {
   const began = performance.now();
   const path = { deployment_id: deployment.id, revision_id: revision.id };
-  await showBuild(context, path, AbortSignal.timeout(Math.ceil(seconds * 1000)));
+  // Of an earlier revision, the build may have ended long ago.
+  if (PREPARING.has(revision.status))
+    await showBuild(context, path, AbortSignal.timeout(Math.ceil(seconds * 1000)));
   if (!context.stopped.aborted) return settle(context, deployment, seconds, revision.id, began);
   context.note(`stopped: the build of revision ${revision.number} continues; next: ${follow}`);
   return 'failed';

@@ -17,10 +17,18 @@ type Explanation = Answer<'get', `${typeof REVISION}/explain`>;
 
 const HEADER = ['NUMBER', 'STATUS', 'RUNS', 'REASON', 'AGE', 'ID'];
 
+/** Digits of a digest in a table. */
+const SHORT = 'sha256:'.length + 12;
+
+/** The image, the ref, or the upload that is not built yet. */
+function runsOf({ source_revision_config: config, upload }: Revision): string {
+  const source = config.image_uri ?? config.repo_ref;
+  return upload === undefined ? cell(source) : cell(source ?? `upload ${upload.digest.slice(0, SHORT)}`);
+}
+
 function row(revision: Revision, active: string | null, now: Date): string[] {
-  const { source_revision_config: config } = revision;
   const status = revision.id === active ? `${revision.status} (active)` : revision.status;
-  const runs = cell(config.image_uri ?? config.repo_ref);
+  const runs = runsOf(revision);
   const since = age(revision.created_at, now);
   return [String(revision.number), status, runs, cell(revision.reason), since, revision.id];
 }
@@ -32,6 +40,16 @@ function commandLines({ effective_commands: effective = {} }: Revision): [string
       `${component}: ${[...command, ...args].join(' ')} (${source})`,
   );
   return words.length === 0 ? [] : [['Commands', cell(words.join('; '))]];
+}
+
+/** The uploaded folder, with the settings of its build. */
+function uploadLines({ upload }: Revision): [string, string][] {
+  if (upload === undefined) return [];
+  const { digest, ...settings } = upload;
+  return [
+    ['Upload', digest],
+    ...Object.entries(settings).map(([name, value]): [string, string] => [name, cell(value)]),
+  ];
 }
 
 function details(revision: Revision): string {
@@ -46,6 +64,7 @@ function details(revision: Revision): string {
     ['Ref', cell(config.repo_ref)],
     ['Commit', cell(config.repo_commit_sha)],
     ['Resolved image', cell(revision.resolved_image)],
+    ...uploadLines(revision),
     ...commandLines(revision),
     ['Created', revision.created_at],
     ['Deployed', cell(revision.deployed_at)],

@@ -213,13 +213,14 @@ describe('an upload', () => {
     expect(uploads(calls)).toHaveLength(1);
   });
 
-  test('of the same folder creates no revision', async () => {
-    const { url } = await api({
+  test('of the same folder creates no revision, and prints no log of a build that has ended', async () => {
+    const { url, calls } = await api({
       'GET /v2/deployments': () => list(deployment()),
-      [UPLOAD]: () => [200, revision()],
+      [UPLOAD]: () => [200, revision({ status: 'DEPLOYED' })],
     });
     const { code, err } = await command(['deploy', 'shop', app()], { url });
     expect(code, err).toBe(0);
+    expect(calls.filter(({ line }) => line.endsWith('/build-logs'))).toEqual([]);
     expect(err).toContain('revision 3 has the same files and settings, so no other one was created\n');
   });
 });
