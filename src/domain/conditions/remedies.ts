@@ -26,7 +26,7 @@ export const AGAIN =
 const BUILD_AGAIN =
   'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you ' +
   'changed source_config, the repository or anything outside of the deployment, use POST …/revisions, which builds ' +
-  'the newest commit of the branch.';
+  'the newest commit of the branch, or the same uploaded folder. A changed folder is uploaded again.';
 
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {

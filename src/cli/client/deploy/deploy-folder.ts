@@ -33,12 +33,13 @@ async function upload(
   settings: BuildSettings,
 ): Promise<Revision> {
   context.note(`uploading ${sizeText(archive.size)} …`);
-  const headers = {
-    'content-type': 'application/gzip',
-    'content-length': String(archive.size),
-    'content-digest': `sha-256=:${Buffer.from(archive.digest, 'hex').toString('base64')}:`,
+  const digest = `sha-256=:${Buffer.from(archive.digest, 'hex').toString('base64')}:`;
+  const params = {
+    path: { deployment_id: id },
+    query: queryOf(settings),
+    header: { 'Content-Digest': digest },
   };
-  const params = { path: { deployment_id: id }, query: queryOf(settings) };
+  const headers = { 'content-type': 'application/gzip', 'content-length': String(archive.size) };
   const revision = await context.client.upload(SOURCES, { params, headers }, () => archive.chunks());
   context.note(
     revision.id === before

@@ -55,6 +55,7 @@ const query = z.strictObject(uploadSettingsShape).superRefine((settings, ctx) =>
 
 /** The parser passes the body on as a stream. */
 const body = z.unknown().meta({
+  id: 'SourceArchive',
   type: 'string',
   format: 'binary',
   description: 'A tar archive of the folder, compressed with gzip. Names are relative to the folder.',
@@ -152,7 +153,7 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
       {
         config: {
           access: { scopes: ['deployments:write'] },
-          answerHeaders: ['ETag'],
+          answerHeaders: ['ETag', 'Location'],
           streamsBody: true,
           waits: true,
         },
