@@ -8,7 +8,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BinaryGroup, missingOf, pinnedVersion, type ResolveOptions, resolveGroup } from '../binaries.ts';
+import {
+  type BinaryGroup,
+  missingOf,
+  pinnedVersion,
+  type ResolveOptions,
+  resolveGroup,
+} from '../binaries.ts';
 import { debianTree } from './debian-packages.ts';
 
 /** Programs that are built with Go. */

@@ -49,7 +49,7 @@ async function patternsIn(folder: string, place: string): Promise<FolderPatterns
   return { git, berth };
 }
 
-/** The folder with `.git` that contains this folder. null: there is none. */
+/** The root of the repository that contains a folder. null: no folder above has `.git`. */
 async function repositoryOf(folder: string): Promise<string | null> {
   if ((await lstat(join(folder, '.git')).catch(() => null)) !== null) return folder;
   const above = dirname(folder);
