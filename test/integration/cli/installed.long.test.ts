@@ -39,7 +39,7 @@ test('contains the files that npm packs from its folder, and nothing else', asyn
   });
   const paths = found.trim().split('\n');
   expect(packed.files.map(({ path }) => `./${path}`).sort()).toEqual(paths.sort());
-  expect(packed.bundled).toEqual([
+  expect(packed.bundled.toSorted()).toEqual([
     'commander',
     'ignore',
     'modern-tar',
