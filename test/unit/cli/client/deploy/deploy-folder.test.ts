@@ -6,63 +6,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { createClient } from '../../../../../src/cli/client/client.ts';
 import type { Context } from '../../../../../src/cli/client/context.ts';
 import { deployFolder } from '../../../../../src/cli/client/deploy/deploy-folder.ts';
-import { type Call, command, type FakeAnswer, fakeApi } from '../fake-api.ts';
+import { command } from '../fake-api.ts';
 import { namesIn } from './archives.ts';
+import { api, app, ID, LOG, lines, list, MINE, ONE, old, revision, UPLOAD, uploads } from './deploy-api.ts';
 import { emptyFolder, folderWith } from './folders.ts';
-
-const ID = '0196f0a0-5c1e-7b3a-9d51-000000000001';
-const MINE = '0196f0a0-5c1e-7b3a-9d51-000000000002';
-const OLD = '0196f0a0-5c1e-7b3a-9d51-000000000003';
-const ONE = `/v2/deployments/${ID}`;
-const UPLOAD = `POST ${ONE}/sources`;
-
-const deployment = (more: object = {}) => ({
-  id: ID,
-  name: 'shop',
-  source: 'internal_image',
-  status: 'READY',
-  remote_reconciled: true,
-  latest_revision_id: MINE,
-  active_revision_id: MINE,
-  source_config: {},
-  source_revision_config: {},
-  effective_resource_spec: { max_scale: 1 },
-  secrets: [],
-  url: null,
-  generation: 1,
-  observed_generation: 1,
-  created_at: '2026-01-15T09:30:00.000Z',
-  updated_at: '2026-01-15T09:30:00.000Z',
-  conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }],
-  ...more,
-});
-const revision = (more: object = {}) => ({ id: MINE, number: 3, status: 'AWAITING_BUILD', ...more });
-const old = () => deployment({ latest_revision_id: OLD, active_revision_id: OLD });
-const list = (...resources: object[]): FakeAnswer => [200, { resources, offset: resources.length }];
-const LOG = [
-  { time: '2026-01-15T09:30:00.000Z', step: 'source', attempt: 1, text: 'unpacked 2 files' },
-  { time: '2026-01-15T09:30:01.000Z', step: 'image', attempt: 1, text: 'pushed\u001b[2J' },
-  { end: 'The log of the build is complete.', reason: 'complete' },
-];
-const lines = (objects: readonly object[]) =>
-  Buffer.from(objects.map((line) => `${JSON.stringify(line)}\n`).join(''));
-
-/** @param answers by the line of the call. Default: an API in which everything succeeds */
-function api(answers: Readonly<Record<string, (call: Call) => FakeAnswer>> = {}) {
-  const all: Record<string, (call: Call) => FakeAnswer> = {
-    'GET /v2/deployments': () => list(old()),
-    'POST /v2/deployments': () => [201, deployment({ latest_revision_id: null, active_revision_id: null })],
-    [UPLOAD]: () => [201, revision()],
-    [`GET ${ONE}`]: () => [200, deployment()],
-    [`GET ${ONE}/revisions/${MINE}`]: () => [200, revision({ status: 'DEPLOYED' })],
-    [`GET ${ONE}/revisions/${MINE}/build-logs`]: () => [200, lines(LOG)],
-    ...answers,
-  };
-  return fakeApi((call) => all[call.line]?.(call));
-}
-
-const app = () => folderWith({ 'server.js': 'listen()', 'x/y': '', '.env': 'A=1', '.gitignore': 'z\n' });
-const uploads = (calls: readonly Call[]) => calls.filter(({ line }) => line === UPLOAD);
 
 test('uploads the folder, prints the log of the build, and waits until the revision serves', async () => {
   const { url, calls } = await api();
@@ -172,59 +119,6 @@ test.each([
   expect(uploads(calls)).toEqual([]);
 });
 
-describe('an upload', () => {
-  test.each<[string, FakeAnswer]>([
-    ['the connection is cut off', 'cut off'],
-    ['the API is busy', [503, { detail: 'busy' }]],
-    ['a gateway has no backend', [502, 'no backend']],
-    ['a gateway does not get a response', [504, 'late']],
-    ['the API waited too long', [408, { detail: 'late' }]],
-  ])('is repeated with the same bytes when %s', async (_what, first) => {
-    const answers = [first];
-    const { url, calls } = await api({ [UPLOAD]: () => answers.shift() ?? [201, revision()] });
-    const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
-    expect(code, err).toBe(0);
-    const bodies = uploads(calls).map(({ body }) => (body as Buffer).toString('base64'));
-    expect(bodies).toHaveLength(2);
-    expect(new Set(bodies).size).toBe(1);
-  });
-
-  test('is repeated while the API stores the previous try, but not when it rejects the first one', async () => {
-    const conflict: FakeAnswer = [409, { detail: 'The same upload is being stored.' }];
-    const answers: FakeAnswer[] = ['cut off', conflict, [201, revision()], conflict];
-    const { url, calls } = await api({ [UPLOAD]: () => answers.shift() });
-    expect(await command(['deploy', 'shop', app(), '--no-wait'], { url })).toMatchObject({ code: 0 });
-    expect(await command(['deploy', 'shop', app(), '--no-wait'], { url })).toMatchObject({ code: 1 });
-    expect(uploads(calls)).toHaveLength(4);
-  });
-
-  test('ends with the exit code 3 when the API stays busy', async () => {
-    const { url, calls } = await api({ [UPLOAD]: () => [503, { detail: 'busy' }] });
-    expect(await command(['deploy', 'shop', app()], { url })).toMatchObject({ code: 3 });
-    expect(uploads(calls)).toHaveLength(4);
-  });
-
-  test('is not repeated when the API rejects an entry, and names the entry', async () => {
-    const detail = [{ loc: ['body', 'x/y'], msg: 'the entry is a device', type: 'entry_type' }];
-    const { url, calls } = await api({ [UPLOAD]: () => [400, { detail }] });
-    const { code, err } = await command(['deploy', 'shop', app()], { url });
-    expect(code).toBe(1);
-    expect(err).toContain('body.x/y: the entry is a device');
-    expect(uploads(calls)).toHaveLength(1);
-  });
-
-  test('of the same folder creates no revision, and prints no log of a build that has ended', async () => {
-    const { url, calls } = await api({
-      'GET /v2/deployments': () => list(deployment()),
-      [UPLOAD]: () => [200, revision({ status: 'DEPLOYED' })],
-    });
-    const { code, err } = await command(['deploy', 'shop', app()], { url });
-    expect(code, err).toBe(0);
-    expect(calls.filter(({ line }) => line.endsWith('/build-logs'))).toEqual([]);
-    expect(err).toContain('revision 3 has the same files and settings, so no other one was created\n');
-  });
-});
-
 test('returns after the upload with --no-wait, and names the command that follows the build', async () => {
   const { url, calls } = await api();
   const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
@@ -302,69 +196,5 @@ describe('after Ctrl-C', () => {
     vi.unstubAllEnvs();
     expect(readdirSync(temporary)).toEqual([]);
     expect(uploads(calls)).toHaveLength(1);
-  });
-});
-
-describe('--dry-run', () => {
-  test('lists what would be sent, without an API and without a key', async () => {
-    const nothing = { url: undefined, apiKey: undefined };
-    const table = await command(['deploy', 'shop', app(), '--dry-run'], nothing);
-    expect(table, table.err).toMatchObject({ code: 0 });
-    expect(table.out).toMatch(/^ +SIZE {2}PATH\n +2 B {2}\.gitignore\n +8 B {2}server\.js\n +0 B {2}x\/y\n$/);
-    expect(table.err).toMatch(/^3 files, 10 B, packed \d+ B, sha256:[0-9a-f]{64}\. Nothing was sent$/m);
-    const { out } = await command(
-      ['deploy', 'shop', app(), '--dry-run', '-o', 'json', '--include-env'],
-      nothing,
-    );
-    expect(JSON.parse(out)).toMatchObject({
-      entries: [
-        { path: '.env', size: 3, executable: false },
-        { path: '.gitignore', size: 2, executable: false },
-        { path: 'server.js', size: 8, executable: false },
-        { path: 'x/y', size: 0, executable: false },
-      ],
-      left_out: [],
-      bytes: 13,
-      digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
-    });
-  });
-
-  test('names what is left out', async () => {
-    const folder = folderWith({ '.gitignore': 'dist/\n', 'dist/a': '', '.env': '', a: '' });
-    const { err } = await command(['deploy', 'shop', folder, '--dry-run', '-o', 'name'], {});
-    expect(err).toContain('left out by .gitignore or .berthignore: dist/\n');
-    expect(err).toContain('warning: left out, because such files often contain secrets: .env.');
-  });
-});
-
-describe('wrong usage', () => {
-  test.each([
-    [['.', '--image', 'a'], 'a folder excludes --image'],
-    [['.', '--ref', 'main'], 'a folder excludes --ref'],
-    [['--image', 'a', '--dockerfile', 'Dockerfile'], "'--dockerfile"],
-    [['--ref', 'main', '--include-env'], "'--include-env'"],
-    [['--ref', 'main', '--no-limits'], "'--no-limits'"],
-    [['--config', 'a', '--dockerfile', 'b'], "'--config"],
-    [['--dry-run', '--timeout', '5'], "'--timeout"],
-    [['--dry-run', '--no-wait'], "'--no-wait'"],
-    [['--no-wait', '--timeout', '5'], '--timeout needs a wait'],
-  ])('%j is rejected before anything is read', async (words, reason) => {
-    const { url, calls } = await api();
-    const { code, err } = await command(['deploy', 'shop', ...words], { url });
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(reason) });
-    expect(calls).toEqual([]);
-  });
-
-  test.each([
-    ['nothing', 'is not a file of the folder'],
-    ['.env', 'is left out of the upload'],
-  ])('--dockerfile %s is rejected, because it %s', async (path, reason) => {
-    const { url, calls } = await api();
-    const { code, err } = await command(['deploy', 'shop', app(), '--dockerfile', path], { url });
-    expect({ code, err }).toEqual({
-      code: 2,
-      err: expect.stringContaining(`--dockerfile: ${path} ${reason}`),
-    });
-    expect(calls).toEqual([]);
   });
 });
