@@ -19,6 +19,7 @@ import { soakPlans } from './plans/soak.ts';
 import { staleListPlans } from './plans/stale-list.ts';
 import { staleViewPlans } from './plans/stale-view.ts';
 import { statusCodePlans } from './plans/status-codes.ts';
+import { volumeRemovalPlans } from './plans/volume-removal.ts';
 import { watchPlans } from './plans/watch.ts';
 import { readRecording } from './record.ts';
 import { walkPlan } from './walk/plan.ts';
@@ -69,6 +70,7 @@ export function allPlans(): FaultPlan[] {
     ...notifyPlans,
     ...secondProcessPlans,
     ...deletionPlans,
+    ...volumeRemovalPlans,
     ...burstPlans,
     ...kubectlPlans,
     ...immutablePlans,

@@ -1,6 +1,9 @@
 /**
- * Changes under which faults are injected: create, update, rollback, delete, autoscaler on and off, storage growth.
+ * Changes under which faults are injected: create, update, rollback, delete, autoscaler on and off, storage growth, and the
+ * removal of a database with its volume.
  */
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
+import { appName } from '../../src/contract/resource/names.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { markForeign } from './oracles/foreign-fields.ts';
@@ -121,6 +124,22 @@ const storage: Workload = {
   end: converged,
 };
 
+/** Switches the database off, and removes its volume. Ends when the claim is gone and the operator has reported it. */
+const databaseRemoval: Workload = {
+  name: 'database-removal',
+  prepare: (world) => running(world),
+  run: patch({ source_config: { database: { enabled: false, remove_volume: true } } }),
+  end: async (world, given) => {
+    const claim = { namespace: world.namespace, name: `${appName(NAME, idOf(given))}-db` };
+    await waitFor(
+      'the volume claim to be gone',
+      async () => (await world.admin.find(RESOURCES.PersistentVolumeClaim, claim, {})) === undefined,
+      { timeoutMs: GONE_MS, intervalMs: 200 },
+    );
+    await converged(world, given);
+  },
+};
+
 export const WORKLOADS: readonly Workload[] = [
   create,
   update,
@@ -129,6 +148,7 @@ export const WORKLOADS: readonly Workload[] = [
   autoscalerOn,
   autoscalerOff,
   storage,
+  databaseRemoval,
 ];
 
 /** The workload with this name. @throws Error if no workload has this name */

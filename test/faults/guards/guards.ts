@@ -123,6 +123,11 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
       says: 'The listener does not overwrite a custom resource of another deployment with the same name, but reports a conflict.',
       plans: ['immutable/foreign/manageddeployments'],
     },
+    'read-before-volume-removal': {
+      says: 'The listener reads the custom resource again before it deletes the volume of a database.',
+      instead: 'const live: Resource | undefined = cached;',
+      plans: ['deletion/volume/database-returns'],
+    },
     'purge-of-another': {
       says: 'The listener does not delete a custom resource of another deployment with the same name.',
       plans: ['immutable/foreign/manageddeployments'],

@@ -73,6 +73,7 @@ async function removeVolume(
   const { uid, resourceVersion, deletionTimestamp } = claim.metadata;
   if (deletionTimestamp !== undefined) return;
   await locks.run(keyOf(cached), async () => {
+    // guard: read-before-volume-removal
     const live = await view.refresh(namespace, name, signal);
     if (live === undefined || !isVolumeToRemove(live)) return;
     if (live.status?.keptVolume?.uid !== uid || deploymentIdOf(live) !== deploymentId) return;
