@@ -158,20 +158,15 @@ async function usageWith(
   sourceRevisionConfig: SourceRevisionConfig,
   isBuilt: boolean,
 ): Promise<QuotaUsage> {
-  const { id: deploymentId, tenantId, sourceConfig, sourceRevisionConfig: stored } = before;
+  const { id: deploymentId, tenantId, sourceConfig } = before;
   if (isBuilt) {
     const secretsId = before.secrets?.id ?? null;
     const secrets = openSecrets(deps.secretBox, before.secrets);
     return judgeContent(deps, transaction, before, { sourceRevisionConfig, secretsId, secrets });
   }
-  // Until the build has ended, the components of the former revision run and count.
   const secretNames = namesOf(readableSecrets(deps.secretBox, before) ?? []);
-  return quotaUsage(deps, transaction, tenantId, {
-    deploymentId,
-    sourceConfig,
-    sourceRevisionConfig: stored,
-    secretNames,
-  });
+  const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
+  return quotaUsage(deps, transaction, tenantId, asked);
 }
 
 const REASON: EventReason = 'FolderUploaded';
