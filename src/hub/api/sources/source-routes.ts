@@ -15,12 +15,13 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
 import { beginUpload, finishUpload, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
-import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
+import { endedUpload, storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
 
 /** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
 
-/** Content types of a tar archive that is compressed with gzip. */
-const GZIP = ['application/gzip', 'application/x-gzip'];
+/** Content types of an archive. Generators of clients know only the documented one. */
+const DOCUMENTED_TYPE = 'application/octet-stream';
+const TYPES = ['application/gzip', 'application/x-gzip', DOCUMENTED_TYPE];
 
 /** Maximum number of uploads at the same time in one process. Each keeps the paths of its entries in memory. */
 const MAX_AT_ONCE = 8;
@@ -58,15 +59,16 @@ const body = z.unknown().meta({
   id: 'SourceArchive',
   type: 'string',
   format: 'binary',
-  description: 'A tar archive of the folder, compressed with gzip. Names are relative to the folder.',
+  description:
+    'A tar archive of the folder, compressed with gzip. Names are relative to the folder. The type application/gzip is accepted too.',
 });
 
 /** Passes bodies on unread. */
 function takeArchives(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(GZIP, (_request, payload, done) => done(null, payload));
+  app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload));
   app.addContentTypeParser('*', (_request, _payload, done) =>
-    done(new ApiError(415, `The body must be ${GZIP[0]}.`), undefined),
+    done(new ApiError(415, `The body must be ${TYPES[0]} or ${DOCUMENTED_TYPE}.`), undefined),
   );
 }
 
@@ -139,7 +141,7 @@ async function receive(
   } catch (error) {
     const isTooLarge = error instanceof ApiError && [408, 413].includes(error.statusCode);
     if (isTooLarge || !(await content.discard())) reply.header('connection', 'close');
-    throw uploadFailure(error);
+    throw signal.aborted ? endedUpload(closing.aborted) : uploadFailure(error);
   }
 }
 
@@ -166,7 +168,7 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
           params: deploymentParams,
           headers,
           querystring: query,
-          consumes: [...GZIP],
+          consumes: [DOCUMENTED_TYPE],
           body,
           response: {
             200: revisionSchema,

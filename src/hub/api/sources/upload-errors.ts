@@ -46,6 +46,15 @@ export const beingRemoved = () =>
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
+/** The upload took too long, or the server shuts down. A client that has disconnected gets no response. */
+export function endedUpload(isShutdown: boolean): ApiError {
+  return isShutdown
+    ? new ApiError(503, 'The server is shutting down. Send the upload again.', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      })
+    : new ApiError(408, 'The request did not arrive within the time limit.');
+}
+
 /** No place for another upload in time. @param ofTenant whether the limit of the tenant is reached */
 export function tooManyUploads(ofTenant: boolean): ApiError {
   const retry = { retryAfterSeconds: RETRY_AFTER_SECONDS };
