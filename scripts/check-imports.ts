@@ -14,6 +14,8 @@ import { dirname, join, normalize, relative } from 'node:path';
  */
 export const MODULES: Readonly<Record<string, readonly string[]>> = {
   domain: [],
+  // Reads uploaded archives.
+  archive: ['domain'],
   contract: ['domain'],
   workloads: ['contract', 'domain'],
   // Calls hosts that a tenant may have chosen.
@@ -21,7 +23,7 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   // Traces of Berth itself.
   telemetry: ['domain'],
 
-  'hub/api': ['hub/store', 'hub/registry', 'workloads', 'contract', 'domain'],
+  'hub/api': ['hub/store', 'hub/registry', 'archive', 'workloads', 'contract', 'domain'],
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
   'hub/git-host': ['outbound', 'domain'],
@@ -38,7 +40,7 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   // A client of registries: which digest an image has.
   'cluster/image-registry': ['outbound', 'domain'],
   // What the Jobs of builds run.
-  'cluster/builder': ['outbound', 'contract', 'domain'],
+  'cluster/builder': ['cluster/image-registry', 'archive', 'outbound', 'contract', 'domain'],
   // A deployment as plain objects that work without Berth.
   'cluster/export': ['cluster/kube', 'workloads', 'contract', 'domain'],
 
@@ -68,7 +70,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
+  'tar-stream': ['archive'],
   'openapi-fetch': ['cli/client'],
+  ignore: ['cli/client'],
+  'modern-tar': ['cli/client'],
   commander: ['cli/command'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],

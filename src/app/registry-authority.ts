@@ -32,7 +32,7 @@ export function configuredAuthority(config: Config): RegistryAuthority | null {
   if (registry === null)
     throw new ConfigError(['BERTH_REGISTRY_SIGNING_KEY needs BERTH_REGISTRY, which is not set']);
   const authority = createRegistryAuthority(registry, keys);
-  if (parseImageReference(authority.repositoryOf(ANY_DEPLOYMENT)) === null)
+  if (parseImageReference(authority.sourceRepositoryOf(ANY_DEPLOYMENT)) === null)
     throw new ConfigError([
       `BERTH_REGISTRY: image names cannot begin with ${registry}; set it to a name such as ` +
         `registry.example.com/apps, in lower case`,

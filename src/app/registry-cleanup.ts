@@ -9,6 +9,7 @@ import { taggedRevision } from '../domain/builds/build-tags.ts';
 import { fullJitter } from '../domain/core/backoff.ts';
 import type { Logger } from '../domain/core/logger.ts';
 import { parseImageReference } from '../domain/kubernetes/image.ts';
+import { taggedUpload } from '../domain/uploads/upload.ts';
 import type { RegistryAuthority } from '../hub/registry/authority.ts';
 import {
   claimCleanings,
@@ -18,9 +19,10 @@ import {
   postponeCleaning,
   type RepositoryCleaning,
 } from '../hub/store/builds/repository-cleanups.ts';
+import { claimUploads, forgetUploads, keepUploads } from '../hub/store/builds/uploads.ts';
 import type { Database } from '../hub/store/core/database.ts';
 
-/** The hub deletes images from its registry that no revision needs (docs/registry.md). */
+/** The hub deletes images and uploaded folders from its registry that no revision needs (docs/registry.md). */
 
 export interface CleaningOptions {
   readonly database: Database;
@@ -90,6 +92,53 @@ async function clean(
   );
 }
 
+/** Removes the uploads with these digests. @param digests null: all */
+async function removeUploads(
+  options: CleaningOptions,
+  authority: RegistryAuthority,
+  cleaning: RepositoryCleaning,
+  digests: ReadonlySet<string> | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const owner = { id: cleaning.deploymentId, tenantId: cleaning.tenantId, appName: cleaning.appName };
+  const repository: RepositoryOptions = {
+    repository: authority.sourceRepositoryOf(owner),
+    insecure: options.insecure,
+    token: () => authority.sourceToken(owner, new Date()),
+  };
+  const isAsked = (tag: string) => digests === null || digests.has(taggedUpload(tag) ?? '');
+  const artifacts = await taggedImages(repository, isAsked, signal);
+  for (const { digest } of artifacts) await removeImage(repository, digest, signal);
+  if (artifacts.length === 0) return;
+  options.logger.info(
+    { deployment: owner.id, tenant: owner.tenantId, tags: artifacts.map(({ tag }) => tag) },
+    'removed uploaded folders that no revision needs from the registry',
+  );
+}
+
+/** The records of a deleted deployment are gone, so that the registry alone knows its uploads. */
+async function cleanUploads(
+  options: CleaningOptions,
+  authority: RegistryAuthority,
+  cleaning: RepositoryCleaning,
+  signal: AbortSignal,
+): Promise<void> {
+  const { platform } = options.database;
+  const { deploymentId, whole } = cleaning;
+  if (whole) return removeUploads(options, authority, cleaning, null, signal);
+  const digests = new Set(
+    await platform.transaction((transaction) => claimUploads(transaction, deploymentId)),
+  );
+  if (digests.size === 0) return;
+  try {
+    await removeUploads(options, authority, cleaning, digests, signal);
+  } catch (error) {
+    await platform.transaction((transaction) => keepUploads(transaction, deploymentId));
+    throw error;
+  }
+  await platform.transaction((transaction) => forgetUploads(transaction, deploymentId));
+}
+
 /** Creates the cleanup of the registry of the platform. */
 export function createRegistryCleaning(options: CleaningOptions): RegistryCleaning {
   const { authority, logger } = options;
@@ -113,6 +162,7 @@ export function createRegistryCleaning(options: CleaningOptions): RegistryCleani
   const one = async (owned: RegistryAuthority, cleaning: RepositoryCleaning, signal: AbortSignal) => {
     try {
       await clean(options, owned, cleaning, signal);
+      await cleanUploads(options, owned, cleaning, signal);
       await platform.transaction((transaction) => finishCleaning(transaction, cleaning));
     } catch (error) {
       // After an abort, another process cleans this repository, or this process does so after a restart.

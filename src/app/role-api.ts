@@ -36,6 +36,7 @@ import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import { signInOptions } from './sign-in.ts';
 import { configuredWorkloads } from './workload-identity.ts';
+import { createSourceStore } from './source-store.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -169,8 +170,9 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     platformHosts: config.platformHosts,
     appDomain: config.appDomain,
     registry: config.registry,
-    builds: config.registry !== null,
+    builds: config.registry !== null && config.builds !== null,
     registryAuthority,
+    sourceStore: createSourceStore(registryAuthority, { insecure: config.registryInsecure }),
     pushTokenSeconds: config.pushTokenSeconds,
     signIn: signInOptions(config),
     gitHost: createGitHost({

@@ -5,6 +5,7 @@ import type { Config } from '../config/index.ts';
 import type { BuildConfig } from '../contract/render/build-config.ts';
 import { OPERATOR_LEASE } from '../contract/resource/names.ts';
 import { hostOf } from '../domain/net/url-host.ts';
+import type { Policy } from '../domain/policy/policy.ts';
 import type { ClusterMetrics } from '../metrics/cluster.ts';
 import { createDnsClient } from '../outbound/dns-client.ts';
 import { clusterOptions, clusterVersion } from './cluster-access.ts';
@@ -35,8 +36,11 @@ function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
 }
 
 /** The build settings. The image of Berth defaults to the running version. */
-function buildsOf({ builds }: Config, version: string): BuildConfig | undefined {
-  return builds === null ? undefined : { ...builds, berthImage: builds.berthImage ?? `berth:${version}` };
+function buildsOf({ builds }: Config, { uploads }: Policy, version: string): BuildConfig | undefined {
+  if (builds === null) return undefined;
+  const { packed_mb: packedMb, unpacked_mb: unpackedMb, entries, path_bytes: pathBytes } = uploads;
+  const uploadLimits = { packedMb, unpackedMb, entries, pathBytes };
+  return { ...builds, berthImage: builds.berthImage ?? `berth:${version}`, uploadLimits };
 }
 
 /**
@@ -70,7 +74,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         platformHosts: config.platformHosts,
         appDomain: config.appDomain,
         dns: createDnsClient({ servers: config.dnsServers }),
-        builds: buildsOf(config, version),
+        builds: buildsOf(config, policy, version),
         images: config.images ?? undefined,
         secretPollMs: config.secretPollSeconds * 1000,
         namespaces: config.namespaces,

@@ -13,8 +13,13 @@ const positiveQuantity = quantitySchema.refine((text) => !isZeroQuantity(text), 
 const LABEL = /^[\w./-]+=[\w.-]*$/;
 const TAINT = /^[\w./-]+(=[\w.-]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/;
 
-/** Settings of builds of git_host revisions (cloud). */
+/** Settings of builds. */
 export const BUILD_SETTINGS = {
+  BERTH_BUILDS: setting(
+    flag,
+    'true: build images in the namespace of builds. With BERTH_HOSTING=self_hosted, these are uploaded folders. Unset: true with BERTH_HOSTING=cloud, otherwise false',
+    ['api', ...CLUSTER],
+  ),
   BERTH_BUILD_NAMESPACE: setting(
     dnsLabelSchema.default('berth-builds'),
     'namespace of builds. The namespace must exist with the Pod Security level privileged (the chart creates this ' +

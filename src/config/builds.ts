@@ -2,12 +2,18 @@ import type { BuildConfig, BuildToleration } from '../contract/render/build-conf
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
+/** Whether this installation builds images. In hosting mode self_hosted, only uploaded folders are built. */
+export const runsBuilds = ({ BERTH_BUILDS, BERTH_HOSTING }: Settings): boolean =>
+  BERTH_BUILDS ?? BERTH_HOSTING === 'cloud';
+
 /**
- * The settings of builds. null: this installation builds nothing, because only cloud mode has the source git_host.
+ * The settings of builds. null: this installation builds nothing.
  * @throws ConfigError
  */
-export function buildsOf(settings: Settings): (Omit<BuildConfig, 'berthImage'> & OfOthers) | null {
-  if (settings.BERTH_HOSTING !== 'cloud') return null;
+export function buildsOf(
+  settings: Settings,
+): (Omit<BuildConfig, 'berthImage' | 'uploadLimits'> & OfOthers) | null {
+  if (!runsBuilds(settings)) return null;
   return {
     namespace: settings.BERTH_BUILD_NAMESPACE,
     berthImage: settings.BERTH_BUILD_BERTH_IMAGE ?? null,

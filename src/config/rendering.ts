@@ -1,5 +1,6 @@
 import type { RenderConfig } from '../contract/render/render-config.ts';
 import { compareQuantities } from '../domain/kubernetes/quantity.ts';
+import { runsBuilds } from './builds.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
@@ -30,6 +31,7 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     closedNetworks: settings.BERTH_CLOSED_NETWORKS,
     ...(settings.BERTH_OPEN_NETWORKS.length === 0 ? {} : { openNetworks: settings.BERTH_OPEN_NETWORKS }),
     buildNamespace: settings.BERTH_BUILD_NAMESPACE,
+    builds: runsBuilds(settings),
     ephemeralStorage: ephemeralStorageOf(settings),
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };

@@ -1,6 +1,8 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { type RequestOptions, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { errorCode, HostError } from './host-error.ts';
 import { type AddressRules, type HostAddress, resolveHost } from './resolve-host.ts';
 
@@ -9,19 +11,29 @@ import { type AddressRules, type HostAddress, resolveHost } from './resolve-host
  * connects to these addresses only, follows no redirect, and bounds time and size.
  */
 
-export interface HostCall {
-  readonly method: 'GET' | 'HEAD' | 'DELETE';
+export type HostMethod = 'GET' | 'HEAD' | 'DELETE' | 'POST' | 'PUT' | 'PATCH';
+
+/** The body of a request. A stream is read as fast as the host takes it. */
+export type HostBody = Uint8Array | AsyncIterable<Uint8Array>;
+
+export interface OpenCall {
+  readonly method: HostMethod;
   readonly headers: Readonly<Record<string, string>>;
-  /** Largest body of a response, in bytes. */
-  readonly maxBytes: number;
-  /** Whether to read the body of a response with this status. Default: always. */
-  readonly readsBody?: ((status: number) => boolean) | undefined;
+  /** Default: no body. */
+  readonly body?: HostBody | undefined;
   /** Addresses that may be called, or the checked addresses of the host from an earlier `resolveHost`. */
   readonly addresses: AddressRules | readonly HostAddress[];
   /** `http:` is allowed. Default: only `https:`. */
   readonly allowHttp?: boolean | undefined;
   /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | string[] | undefined;
+}
+
+export interface HostCall extends OpenCall {
+  /** Largest body of a response, in bytes. */
+  readonly maxBytes: number;
+  /** Whether to read the body of a response with this status. Default: always. */
+  readonly readsBody?: ((status: number) => boolean) | undefined;
   /** Called when a response begins. */
   readonly onResponse?: (() => void) | undefined;
 }
@@ -42,17 +54,40 @@ function pinned(addresses: readonly HostAddress[]): LookupFunction {
   };
 }
 
-function open(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+/** The error of a body, which is thrown as it is. */
+class BodyError extends Error {}
+
+async function* withBodyErrors(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new BodyError('the body of a request failed', { cause });
+  }
+}
+
+function send(url: URL, options: RequestOptions, body: HostBody | undefined): Promise<IncomingMessage> {
+  const create = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    request(url, options).on('response', resolve).on('error', reject).end();
+    const request = create(url, options).on('response', resolve).on('error', reject);
+    if (body === undefined || body instanceof Uint8Array) request.end(body);
+    // A response before the end of the body ends the call, and with it the body.
+    else pipeline(Readable.from(withBodyErrors(body)), request).catch(reject);
   });
 }
 
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function* contentOf(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* response as AsyncIterable<Buffer>;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new HostError('incomplete', errorCode(error));
+  }
+}
+
+async function readBody(content: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of content) {
     size += chunk.length;
     if (size > maxBytes) throw new HostError('too_large', `${maxBytes} bytes`);
     chunks.push(chunk);
@@ -60,7 +95,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-async function addressesFor(url: URL, call: HostCall, signal: AbortSignal): Promise<readonly HostAddress[]> {
+async function addressesFor(url: URL, call: OpenCall, signal: AbortSignal): Promise<readonly HostAddress[]> {
   if (url.protocol !== 'https:' && !(call.allowHttp === true && url.protocol === 'http:')) {
     throw new HostError('unreachable', 'ERR_INVALID_PROTOCOL');
   }
@@ -69,14 +104,24 @@ async function addressesFor(url: URL, call: HostCall, signal: AbortSignal): Prom
     : call.addresses;
 }
 
+/** The response of a host whose body is not read yet. */
+export interface OpenResponse extends Omit<HostResponse, 'body'> {
+  readonly content: AsyncIterable<Buffer>;
+}
+
 /**
- * Sends the call and returns responses of any status.
+ * Sends the call, and passes a response of any status to `read`. The response ends with `read`.
  * @param signal bounds the time of the call, including the lookup of the name
- * @throws HostError; the reason of the signal when it fires
+ * @throws HostError; the reason of the signal when it fires; the error of the body, or of `read`
  */
-export async function callHost(url: URL, call: HostCall, signal: AbortSignal): Promise<HostResponse> {
-  const { method, headers, ca, maxBytes, readsBody = () => true } = call;
-  let response: IncomingMessage | undefined;
+export async function openHost<T>(
+  url: URL,
+  call: OpenCall,
+  signal: AbortSignal,
+  read: (response: OpenResponse) => Promise<T>,
+): Promise<T> {
+  const { method, headers, ca, body } = call;
+  let response: IncomingMessage;
   try {
     const options: RequestOptions = {
       method,
@@ -87,16 +132,30 @@ export async function callHost(url: URL, call: HostCall, signal: AbortSignal): P
       lookup: pinned(await addressesFor(url, call, signal)),
       ...(ca === undefined ? {} : { ca }),
     };
-    response = await open(url, options);
-    call.onResponse?.();
-    const { statusCode: status = 0 } = response;
-    const content = readsBody(status) ? await readBody(response, maxBytes) : Buffer.alloc(0);
-    return { status, headers: response.headers, body: content };
+    response = await send(url, options, body);
   } catch (error) {
     if (error instanceof HostError) throw error;
+    if (error instanceof BodyError) throw error.cause;
     signal.throwIfAborted();
-    throw new HostError(response === undefined ? 'unreachable' : 'incomplete', errorCode(error));
-  } finally {
-    response?.destroy();
+    throw new HostError('unreachable', errorCode(error));
   }
+  try {
+    const { statusCode: status = 0, headers: answered } = response;
+    return await read({ status, headers: answered, content: contentOf(response, signal) });
+  } finally {
+    response.destroy();
+  }
+}
+
+/**
+ * Sends the call and returns responses of any status.
+ * @param signal bounds the time of the call, including the lookup of the name
+ * @throws HostError; the reason of the signal when it fires; the error of the body
+ */
+export function callHost(url: URL, call: HostCall, signal: AbortSignal): Promise<HostResponse> {
+  const { maxBytes, readsBody = () => true } = call;
+  return openHost(url, call, signal, async ({ status, headers, content }) => {
+    call.onResponse?.();
+    return { status, headers, body: readsBody(status) ? await readBody(content, maxBytes) : Buffer.alloc(0) };
+  });
 }

@@ -1,6 +1,7 @@
 import { resultStep } from '../../cluster/builder/result-step.ts';
 import { sourceStep } from '../../cluster/builder/source-step.ts';
 import { failureText, StepFailure, writeTerminationMessage } from '../../cluster/builder/step-failure.ts';
+import { uploadStep } from '../../cluster/builder/upload-step.ts';
 import { buildStepSettings } from '../../config/index.ts';
 
 /** `berth build-step`: a step in the Job of a build (docs/builds.md). */
@@ -65,11 +66,45 @@ export function buildSource(options: SourceOptions): Promise<0 | 1> {
   });
 }
 
+/** The options of the step `source` for an uploaded folder. */
+export interface UploadOptions extends StepOptions {
+  readonly repository: string;
+  readonly digest: string;
+  readonly dockerfile?: string;
+  readonly config?: string;
+  readonly installCommand?: string;
+  readonly buildCommand?: string;
+  readonly credentials: string;
+  readonly insecureRegistry: boolean;
+  readonly maxPackedMb: number;
+  readonly maxUnpackedMb: number;
+  readonly maxEntries: number;
+  readonly maxPathBytes: number;
+  readonly timeoutSeconds: number;
+}
+
+/** `berth build-step upload` */
+export function buildUpload(options: UploadOptions): Promise<0 | 1> {
+  const settings = buildStepSettings();
+  const { config: configPath, insecureRegistry: insecure, terminationLog, ...given } = options;
+  const limits = {
+    packedBytes: options.maxPackedMb * MEGABYTE,
+    unpackedBytes: options.maxUnpackedMb * MEGABYTE,
+    entries: options.maxEntries,
+    pathBytes: options.maxPathBytes,
+    timeoutMs: options.timeoutSeconds * 1000,
+  };
+  return report(terminationLog ?? settings.terminationLog, async () => {
+    await uploadStep({ ...given, configPath, insecure, limits }, settings, say);
+    return '';
+  });
+}
+
 /** `berth build-step result` */
 export function buildResult({ workspace, terminationLog }: StepOptions): Promise<0 | 1> {
   return report(terminationLog ?? buildStepSettings().terminationLog, () => {
     const built = resultStep(workspace);
-    say(`built ${built.digest} of commit ${built.commit}`);
+    say(`built ${built.digest}${built.commit === undefined ? '' : ` of commit ${built.commit}`}`);
     return JSON.stringify(built);
   });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command, describe, valueOption, wholeNumber } from '../command/command.ts';
+import { command, describe, switchOption, valueOption, wholeNumber } from '../command/command.ts';
 import type { Host } from '../command/host.ts';
 import { UsageError } from '../command/usage-error.ts';
 
@@ -14,8 +14,14 @@ no Dockerfile, the command generates it from the configuration.
 
 ${EXIT}`;
 
-const RESULT = `Reports the digest of the image and the commit that it was built from. The command reads DIR/metadata.json and
-DIR/commit.
+const UPLOAD = `Fetches an uploaded folder from the registry of the platform, verifies its digest, unpacks it and prepares the
+build. The command writes DIR/context and DIR/dockerfile/Dockerfile. If the folder has neither a Dockerfile nor a berth.yaml, the
+command detects Node and Python.
+
+${EXIT}`;
+
+const RESULT = `Reports the digest of the image and the commit that it was built from. The command reads DIR/metadata.json, and
+DIR/commit if a repository was built.
 
 ${EXIT}`;
 
@@ -41,8 +47,47 @@ const step = (name: string, summary: string, details: string) =>
       ),
     );
 
+const limit = (flag: string, summary: string, value: number) =>
+  valueOption(`${flag} <n>`, summary, wholeNumber(flag, 1)).default(value);
+
+function uploadCommand(host: Host): Command {
+  const needed = (flag: string, value: string, summary: string) =>
+    valueOption(`${flag} <${value}>`, summary, filled(flag)).makeOptionMandatory();
+  return step('upload', 'fetch and unpack an uploaded folder, and generate a missing Dockerfile', UPLOAD)
+    .addOption(needed('--repository', 'name', 'repository of the upload: registry/path'))
+    .addOption(needed('--digest', 'digest', 'digest of the upload: sha256:HEX'))
+    .addOption(
+      valueOption(
+        '--dockerfile <path>',
+        'Dockerfile in the folder, for which the whole folder is the context',
+      ),
+    )
+    .addOption(
+      valueOption('--config <path>', "the application's configuration in the folder (workflow_config_path)"),
+    )
+    .addOption(valueOption('--install-command <text>', 'replaces install of the configuration'))
+    .addOption(valueOption('--build-command <text>', 'replaces build of the configuration'))
+    .addOption(
+      needed(
+        '--credentials',
+        'dir',
+        'folder with the file source-config.json; without it, no credentials are sent',
+      ),
+    )
+    .addOption(switchOption('--insecure-registry', 'the registry uses plain HTTP'))
+    .addOption(limit('--max-packed-mb', 'maximum size of the upload in MiB', 64))
+    .addOption(limit('--max-unpacked-mb', 'maximum size of the unpacked folder in MiB', 512))
+    .addOption(limit('--max-entries', 'maximum number of files, folders and links', 50_000))
+    .addOption(limit('--max-path-bytes', 'maximum length of a path in bytes', 1024))
+    .addOption(limit('--timeout-seconds', 'maximum duration of the fetch', 600))
+    .action(async (options) => {
+      const { buildUpload } = await import('./build-step-run.ts');
+      host.exitCode = await buildUpload(options);
+    });
+}
+
 export function buildBuildStep(made: Command, host: Host): void {
-  describe(made, `Between the two steps, BuildKit builds and pushes the image.`);
+  describe(made, `Between source or upload and result, BuildKit builds and pushes the image.`);
   made.addCommand(
     step('source', 'clone the repository, read the configuration, and generate a missing Dockerfile', SOURCE)
       .addOption(
@@ -94,6 +139,7 @@ export function buildBuildStep(made: Command, host: Host): void {
         host.exitCode = await buildSource(options);
       }),
   );
+  made.addCommand(uploadCommand(host));
   made.addCommand(
     step('result', 'report the digest and the commit', RESULT).action(async (options) => {
       const { buildResult } = await import('./build-step-run.ts');

@@ -54,6 +54,17 @@ export interface Client {
     path: Path,
     options: Options<'get', Path>,
   ): AsyncGenerator<unknown>;
+  /**
+   * Calls an operation that stores the body of a POST under its digest. After an interruption, the body is sent again from
+   * its start.
+   * @param body the content, for each try
+   * @throws ApiProblem
+   */
+  upload<Path extends ClientPathsWithMethod<Api, 'post'>>(
+    path: Path,
+    options: Omit<Options<'post', Path>, 'body'>,
+    body: () => AsyncIterable<Uint8Array>,
+  ): Promise<MethodResponse<Api, 'post', Path>>;
 }
 
 /** The body of the request of an operation. */
@@ -167,6 +178,10 @@ export function createClient(options: ClientOptions): Client {
       const open = (sent: Request) => send(sent, { isStream: true });
       const body = await call('get', path, { ...options, parseAs: 'stream', fetch: open });
       yield* linesOf(body as ReadableStream<Uint8Array> | undefined, origin);
+    },
+    async upload(path, options, upload) {
+      const send = (sent: Request) => sendPatiently(sent, { upload });
+      return (await call('post', path, { ...options, fetch: send })) as never;
     },
   };
 }

@@ -11,8 +11,8 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Deployments',
     name: 'deploy',
-    summary: 'deploy an image or a ref, and wait until it serves',
-    load: async () => (await deployments()).buildDeploy,
+    summary: 'deploy a folder, an image or a ref, and wait until it serves',
+    load: async () => (await import('./deploy/commands.ts')).buildDeploy,
   },
   {
     group: 'Deployments',

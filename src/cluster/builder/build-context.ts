@@ -16,9 +16,9 @@ import { hasEntrypoint } from './entrypoint.ts';
 import { INSTALL_MANIFEST } from './install-manifest.ts';
 import { MAX_PROCFILE_BYTES, parseProcfile } from './procfile.ts';
 import { StepFailure } from './step-failure.ts';
-import { parseWorkflowConfig } from './workflow-config.ts';
+import { parseWorkflowConfig, type WorkflowConfig } from './workflow-config.ts';
 
-/** Turns the files of a commit into the input of BuildKit: a build context and a Dockerfile. */
+/** Turns the files of a commit or of an uploaded folder into the input of BuildKit: a build context and a Dockerfile. */
 
 const DOCKERFILE = 'Dockerfile';
 const PROCFILE = 'Procfile';
@@ -43,11 +43,13 @@ export function workspaceOf(folder: string): Workspace {
 const isMissing = (error: unknown) =>
   ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '');
 
+type Source = Pick<ContextRequest, 'source' | 'place'>;
+
 /**
- * The real file behind a path of the repository; null when it does not exist.
- * @throws StepFailure when a link leads out of the repository
+ * The real file behind a path of the source; null when it does not exist.
+ * @throws StepFailure when a link leads out of the source
  */
-function fileIn(source: string, path: string): string | null {
+function fileIn({ source, place }: Source, path: string): string | null {
   let real: string;
   try {
     real = realpathSync(join(source, path));
@@ -56,7 +58,7 @@ function fileIn(source: string, path: string): string | null {
     throw error;
   }
   if (!real.startsWith(`${realpathSync(source)}${sep}`)) {
-    throw new StepFailure('BuildConfigInvalid', `${path} is a link that leads out of the repository`);
+    throw new StepFailure('BuildConfigInvalid', `${path} is a link that leads out of the ${place}`);
   }
   if (statSync(real).isFile()) return real;
   throw new StepFailure('BuildConfigInvalid', `${path} is not a file`);
@@ -97,25 +99,41 @@ function elsewhere(source: string, path: string, alsoNamed?: RegExp): string {
     : `; similar files exist: ${alike.map((file) => join(folder, file)).join(', ')}`;
 }
 
+/** What describes the build. */
+export type BuildInstructions =
+  /** workflow_config_path. A Dockerfile next to it wins. */
+  | { readonly kind: 'config'; readonly path: string }
+  /** A Dockerfile, for which the whole source is the context. */
+  | { readonly kind: 'dockerfile'; readonly path: string }
+  /** The source has neither, and its files are those of this application. */
+  | { readonly kind: 'detected'; readonly config: WorkflowConfig; readonly from: string };
+
 export interface ContextRequest {
-  /** Folder with the files of the commit. The build context is moved out of this folder. */
+  /** Folder with the files of the commit or of the upload. The build context is moved out of this folder. */
   readonly source: string;
+  /** What the source is, for messages. */
+  readonly place: 'repository' | 'folder';
   readonly workspace: Workspace;
-  /** workflow_config_path. */
-  readonly configPath: string;
+  readonly instructions: BuildInstructions;
   readonly baseImages: BaseImages;
   readonly installCommand?: string | undefined;
   readonly buildCommand?: string | undefined;
   readonly log: (line: string) => void;
 }
 
-/**
- * The text of the Dockerfile: that of the file in the repository, otherwise a text generated from the configuration.
- */
-function dockerfileFor(request: ContextRequest, config: string): string {
-  const { source, configPath, installCommand, buildCommand, baseImages, log } = request;
-  const path = join(dirname(configPath), DOCKERFILE);
-  const own = fileIn(source, path);
+/** The folder of the build context, relative to the source. */
+const folderOf = ({ instructions }: ContextRequest) =>
+  instructions.kind === 'config' ? dirname(instructions.path) : '.';
+
+/** The path of a Dockerfile of the source. */
+const dockerfilePath = ({ instructions }: ContextRequest, folder: string) =>
+  instructions.kind === 'dockerfile' ? instructions.path : join(folder, DOCKERFILE);
+
+/** The text of the Dockerfile: that of the file in the source, otherwise a text generated from the configuration. */
+function dockerfileFor(request: ContextRequest): string {
+  const { source, place, instructions, installCommand, buildCommand, log } = request;
+  const path = dockerfilePath(request, folderOf(request));
+  const own = instructions.kind === 'detected' ? null : fileIn(request, path);
   if (own !== null) {
     const ignored = installCommand !== undefined || buildCommand !== undefined;
     log(
@@ -123,16 +141,34 @@ function dockerfileFor(request: ContextRequest, config: string): string {
     );
     return readBounded(own, path, MAX_DOCKERFILE_BYTES);
   }
-  log(`no ${path}; generating a Dockerfile from ${configPath}`);
-  const files = readdirSync(join(source, dirname(configPath)));
-  const content = readBounded(config, configPath, MAX_CONFIG_BYTES);
-  const parsed = parseWorkflowConfig(configPath, content);
-  const manifest = manifestFor(source, join(dirname(configPath), INSTALL_MANIFEST[parsed.language]));
-  const input = { config: parsed, baseImages, installCommand, buildCommand, files, manifest };
-  const makesEntrypoint = !hasEntrypoint(join(source, dirname(configPath)), parsed);
+  if (instructions.kind === 'dockerfile')
+    throw new StepFailure(
+      'BuildConfigInvalid',
+      `${path} (dockerfile) is not in the ${place}${elsewhere(source, path)}`,
+    );
+  const from = instructions.kind === 'config' ? instructions.path : instructions.from;
+  log(`no ${path}; generating a Dockerfile from ${from}`);
+  return generatedDockerfile(request, configOf(request), from);
+}
+
+/** The configuration of a source without a Dockerfile. @throws StepFailure BuildConfigInvalid */
+function configOf(request: ContextRequest): WorkflowConfig {
+  const { instructions } = request;
+  if (instructions.kind === 'detected') return instructions.config;
+  const { path } = instructions;
+  return parseWorkflowConfig(path, readBounded(configFile(request, path), path, MAX_CONFIG_BYTES));
+}
+
+function generatedDockerfile(request: ContextRequest, config: WorkflowConfig, from: string): string {
+  const { source, place, installCommand, buildCommand, baseImages } = request;
+  const folder = folderOf(request);
+  const files = readdirSync(join(source, folder));
+  const manifest = manifestFor(source, join(folder, INSTALL_MANIFEST[config.language]));
+  const input = { config, baseImages, installCommand, buildCommand, files, manifest };
+  const makesEntrypoint = !hasEntrypoint(join(source, folder), config);
   if (makesEntrypoint && !canCreateFiles(input)) {
-    const entrypoint = join(dirname(configPath), parsed.entrypoint ?? '');
-    const message = `${configPath} is invalid: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
+    const entrypoint = join(folder, config.entrypoint ?? '');
+    const message = `${from} is invalid: entrypoint: there is no file ${entrypoint} in the ${place}${elsewhere(source, entrypoint)}`;
     throw new StepFailure('BuildConfigInvalid', message);
   }
   return dockerfileOf({ ...input, makesEntrypoint });
@@ -145,10 +181,11 @@ function manifestFor(source: string, path: string): string | undefined {
   return readFileSync(join(source, path), 'utf8');
 }
 
-/** The default .dockerignore applies when the repository has none; null: the repository has its own. */
-function dockerignoreFor({ source, configPath }: ContextRequest): string | null {
-  const folder = dirname(configPath);
-  const own = fileIn(source, join(folder, `${DOCKERFILE}.dockerignore`));
+/** The default .dockerignore applies when the source has none; null: the source has its own. */
+function dockerignoreFor(request: ContextRequest): string | null {
+  const { source } = request;
+  const folder = folderOf(request);
+  const own = fileIn(request, `${dockerfilePath(request, folder)}.dockerignore`);
   if (own !== null) return readFileSync(own, 'utf8');
   return existsSync(join(source, folder, '.dockerignore')) ? null : DOCKERIGNORE;
 }
@@ -164,8 +201,9 @@ function foldersAbove(folder: string): string[] {
  * processes. A Procfile above the build context may be that of another app of the repository, so it is only logged.
  * @throws StepFailure BuildConfigInvalid
  */
-function reportMisplacedProcfile({ source, configPath, log }: ContextRequest): void {
-  const folder = dirname(configPath);
+function reportMisplacedProcfile(request: ContextRequest): void {
+  const { source, log } = request;
+  const folder = folderOf(request);
   const similar = elsewhere(source, join(folder, PROCFILE));
   if (similar !== '') {
     const message = `the name of a Procfile must be ${PROCFILE}, with this case${similar}`;
@@ -184,9 +222,9 @@ function reportMisplacedProcfile({ source, configPath, log }: ContextRequest): v
 
 /** Passes the commands of the Procfile on, which is at the root of the context. A repository may have no Procfile. */
 function writeProcfile(request: ContextRequest): void {
-  const { source, workspace, configPath, log } = request;
-  const path = join(dirname(configPath), PROCFILE);
-  const file = fileIn(source, path);
+  const { workspace, log } = request;
+  const path = join(folderOf(request), PROCFILE);
+  const file = fileIn(request, path);
   if (file === null) {
     reportMisplacedProcfile(request);
     return;
@@ -197,18 +235,24 @@ function writeProcfile(request: ContextRequest): void {
   writeFileSync(workspace.procfile, JSON.stringify(procfile));
 }
 
+/** The file with the configuration. @throws StepFailure BuildConfigInvalid when it does not exist */
+function configFile(request: ContextRequest, path: string): string {
+  const { source, place } = request;
+  const file = fileIn(request, path);
+  if (file !== null) return file;
+  const message = `${path} (workflow_config_path) is not in the ${place}${elsewhere(source, path, CONFIG_NAMES)}`;
+  throw new StepFailure('BuildConfigInvalid', message);
+}
+
 /**
- * Creates the context and the Dockerfile of a build. The context is the folder of the configuration.
+ * Creates the context and the Dockerfile of a build.
  * @throws StepFailure BuildConfigInvalid that names the file
  */
 export function prepareContext(request: ContextRequest): void {
-  const { source, workspace, configPath, log } = request;
-  const config = fileIn(source, configPath);
-  if (config === null) {
-    const message = `${configPath} (workflow_config_path) is not in the repository${elsewhere(source, configPath, CONFIG_NAMES)}`;
-    throw new StepFailure('BuildConfigInvalid', message);
-  }
-  const dockerfile = dockerfileFor(request, config);
+  const { source, workspace, instructions, log } = request;
+  // A wrong path is an error even if a Dockerfile is next to it.
+  if (instructions.kind === 'config') configFile(request, instructions.path);
+  const dockerfile = dockerfileFor(request);
   const dockerignore = dockerignoreFor(request);
   writeProcfile(request);
   mkdirSync(workspace.dockerfile, { recursive: true });
@@ -216,8 +260,8 @@ export function prepareContext(request: ContextRequest): void {
   if (dockerignore !== null) {
     writeFileSync(join(workspace.dockerfile, `${DOCKERFILE}.dockerignore`), dockerignore);
   }
-  // The path to the folder may contain links within the repository.
-  const folder = realpathSync(join(source, dirname(configPath)));
+  // The path to the folder may contain links within the source.
+  const folder = realpathSync(join(source, folderOf(request)));
   log(`context: ${relative(realpathSync(source), folder) || '.'}`);
   renameSync(folder, workspace.context);
 }

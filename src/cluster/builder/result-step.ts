@@ -4,7 +4,7 @@ import { type BuildResult, buildResultSchema } from '../../contract/resource/bui
 import { workspaceOf } from './build-context.ts';
 import { StepFailure } from './step-failure.ts';
 
-/** The last step of a build: reports the pushed image, its commit and the commands of its Procfile. */
+/** The last step of a build: reports the pushed image, the commit of a repository and the commands of the Procfile. */
 
 /** The part of BuildKit's metadata file that Berth reads. */
 const metadataSchema = z.object({ 'containerimage.digest': z.string() });
@@ -21,7 +21,7 @@ export function resultStep(folder: string): BuildResult {
   const { commit, metadata, procfile } = workspaceOf(folder);
   try {
     return buildResultSchema.parse({
-      commit: readFileSync(commit, 'utf8').trim(),
+      ...(existsSync(commit) ? { commit: readFileSync(commit, 'utf8').trim() } : {}),
       digest: digestOf(metadata),
       ...(existsSync(procfile) ? { procfile: JSON.parse(readFileSync(procfile, 'utf8')) } : {}),
     });

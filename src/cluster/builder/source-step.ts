@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { BUILD_SECRET_KEYS } from '../../contract/resource/build.ts';
 import { authorities } from '../../outbound/authorities.ts';
 import { gitOf } from '../../outbound/git-process.ts';
 import { prepareContext, workspaceOf } from './build-context.ts';
 import { clone } from './clone.ts';
 import type { BaseImages } from './dockerfile.ts';
+import { persist } from './persist.ts';
 import { repositoryPlace } from './repository-host.ts';
 import { StepFailure } from './step-failure.ts';
 
@@ -38,8 +38,6 @@ export interface SourceRequest {
 }
 
 const MAX_FILES = 200_000;
-const ATTEMPTS = 3;
-const PAUSE_MS = 2_000;
 
 interface Credentials {
   readonly username: string;
@@ -77,26 +75,6 @@ function withoutSecrets(credentials: Credentials | null, text: string): string {
     (text, secret) => text.replaceAll(secret, '**********'),
     text,
   );
-}
-
-/** Retries transient failures until the deadline. Each attempt receives the milliseconds that are left. */
-async function persist<T>(
-  attempt: (timeoutMs: number) => Promise<T>,
-  timeoutMs: number,
-  log: (line: string) => void,
-): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await attempt(Math.max(1, deadline - Date.now()));
-    } catch (error) {
-      const pause = PAUSE_MS * tried;
-      const mayPass = error instanceof StepFailure && error.passing && tried < ATTEMPTS;
-      if (!mayPass || Date.now() + pause >= deadline) throw error;
-      log(`${error.message}; retrying`);
-      await sleep(pause);
-    }
-  }
 }
 
 /**
@@ -162,7 +140,9 @@ async function prepare(
   rmSync(own, { recursive: true, force: true });
   const { configPath, installCommand, buildCommand } = request;
   const { baseImages } = settings;
-  prepareContext({ source, workspace, configPath, installCommand, buildCommand, baseImages, log });
+  const instructions = { kind: 'config', path: configPath } as const;
+  const commands = { installCommand, buildCommand };
+  prepareContext({ source, place: 'repository', workspace, instructions, ...commands, baseImages, log });
   rmSync(source, { recursive: true, force: true });
   writeFileSync(workspace.commit, `${commit}\n`);
 }

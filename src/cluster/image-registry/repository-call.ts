@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { HostResponse } from '../../outbound/call-host.ts';
-import { type Call, call } from './call.ts';
+import type { HostResponse, OpenResponse } from '../../outbound/call-host.ts';
+import { type Call, call, openCall } from './call.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 import type { Credentials } from './docker-config.ts';
 import type { RegistryReference } from './reference.ts';
@@ -131,30 +131,70 @@ export function computedDigest({ body }: HostResponse): string | null {
   return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
 
-/** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
-export async function callRepository(
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+interface Redirect {
+  readonly location: string;
+}
+
+const isRedirect = (answer: object): answer is Redirect => 'location' in answer;
+
+/**
+ * Calls a path below the repository, and follows redirects. Credentials are not sent to another host after a redirect.
+ * @param send sends one call. An object with `location`: a redirect
+ */
+async function followed<T extends object>(
   context: LookupContext,
-  method: Call['method'],
   path: string,
-  authorization?: string,
-): Promise<HostResponse> {
-  const { apiHost, repository } = context.reference;
+  authorization: string | undefined,
+  send: (url: URL, headers: Call['headers']) => Promise<T | Redirect>,
+): Promise<T> {
+  const { apiHost, repository, host } = context.reference;
   const first = `${context.insecure ? 'http' : 'https'}://${apiHost}/v2/${repository}/${path}`;
   let url = calledUrl(first, undefined, context);
   const { origin } = url;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const own = url.origin === origin && authorization !== undefined;
-    const headers = { accept: ACCEPT, ...(own ? { authorization } : {}) };
-    const answer = await call(
-      url,
-      { method, ...callOptions(context, headers, MAX_MANIFEST_BYTES) },
-      context.signal,
-    );
-    const { location } = answer.headers;
-    if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
-    url = calledUrl(location, url.href, context);
+    const answer = await send(url, { accept: ACCEPT, ...(own ? { authorization } : {}) });
+    if (!isRedirect(answer)) return answer;
+    url = calledUrl(answer.location, url.href, context);
   }
-  throw new RegistryError('unsupported', `${context.reference.host} redirects too many times`);
+  throw new RegistryError('unsupported', `${host} redirects too many times`);
+}
+
+/** Where a response redirects to; null: it does not. */
+const redirectOf = ({ status, headers: { location } }: Omit<HostResponse, 'body'>): Redirect | null =>
+  REDIRECTS.includes(status) && location !== undefined ? { location } : null;
+
+/** Calls a path below the repository. Credentials are not sent to another host after a redirect. */
+export function callRepository(
+  context: LookupContext,
+  method: Call['method'],
+  path: string,
+  authorization?: string,
+): Promise<HostResponse> {
+  return followed(context, path, authorization, async (url, headers) => {
+    const options = { method, ...callOptions(context, headers, MAX_MANIFEST_BYTES) };
+    const answer = await call(url, options, context.signal);
+    return redirectOf(answer) ?? answer;
+  });
+}
+
+/** Reads a path below the repository as a stream. Credentials are not sent to another host after a redirect. */
+export function openRepository<T>(
+  context: LookupContext,
+  path: string,
+  authorization: string | undefined,
+  read: (response: OpenResponse) => Promise<T>,
+): Promise<{ readonly value: T }> {
+  return followed(context, path, authorization, (url, headers) =>
+    openCall(
+      url,
+      { method: 'GET', ...callOptions(context, headers, MAX_MANIFEST_BYTES) },
+      context.signal,
+      async (response) => redirectOf(response) ?? { value: await read(response) },
+    ),
+  );
 }
 
 /** Upper limit for the Retry-After of a registry. */

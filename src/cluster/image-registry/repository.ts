@@ -33,28 +33,30 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const PAGE = 500;
 const CALL_TIMEOUT_MS = 15_000;
 
+/** URL of the repository in the API of its registry. */
+export function repositoryUrl({ repository, insecure }: RepositoryOptions): string {
+  const slash = repository.indexOf('/');
+  return `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
+}
+
+/** The part of a call that every call to the registry of the platform has. */
+export const ownRegistry = ({ insecure }: RepositoryOptions) => ({
+  maxBytes: MAX_BYTES,
+  addresses: { allowPrivate: true, closedNetworks: [] },
+  allowHttp: insecure,
+});
+
 async function ask(
-  { repository, insecure, token }: RepositoryOptions,
+  options: RepositoryOptions,
   method: Call['method'],
   path: string,
   signal: AbortSignal,
 ): Promise<HostResponse> {
-  const slash = repository.indexOf('/');
-  const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
-  const headers = { accept: ACCEPT, authorization: `Bearer ${await token()}` };
+  const headers = { accept: ACCEPT, authorization: `Bearer ${await options.token()}` };
   try {
-    return await call(
-      new URL(`${base}/${path}`),
-      {
-        method,
-        headers,
-        maxBytes: MAX_BYTES,
-        addresses: { allowPrivate: true, closedNetworks: [] },
-        allowHttp: insecure,
-      },
-      deadline,
-    );
+    const url = new URL(`${repositoryUrl(options)}/${path}`);
+    return await call(url, { method, headers, ...ownRegistry(options) }, deadline);
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.aborted) throw error;

@@ -51,6 +51,12 @@ const LIMITS_MORE_THAN_ZERO: ValidationRule = {
     'limits of cpu, memory, ephemeral-storage and huge pages must be more than 0: Kubernetes reads 0 as no limit',
 };
 
+/** A repository of a registry. */
+const REPOSITORY: ValidationRule = {
+  rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
+  message: 'must be a repository of a registry, without tag and digest',
+};
+
 /** An image reference, checked as in domain/kubernetes/image.ts, without the checks of length and digest. */
 const IMAGE_REFERENCE: ValidationRule = {
   rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
@@ -133,12 +139,14 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ),
   ...Object.fromEntries(SIZES),
   ...Object.fromEntries(IMAGES.map((path) => [path, [IMAGE_REFERENCE]])),
-  'spec.build.repository': [
+  'spec.build': [
     {
-      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
-      message: 'must be a repository of a registry, without tag and digest',
+      rule: 'has(self.repoUrl) ? !has(self.upload) && has(self.configPath) : has(self.upload)',
+      message: 'either repoUrl with configPath, or upload',
     },
   ],
+  'spec.build.repository': [REPOSITORY],
+  'spec.build.upload.repository': [REPOSITORY],
   'spec.podTemplate.initContainers.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
   'spec.podTemplate.sidecars.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
   'spec.database.storage': [

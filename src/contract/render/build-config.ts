@@ -29,12 +29,22 @@ export interface BuildConfig {
   readonly cache: boolean;
   /** Whether the registry uses plain HTTP. */
   readonly insecureRegistry: boolean;
+  /** Limits of uploaded folders, which the step `source` applies again. */
+  readonly uploadLimits: UploadLimits;
   /** Seconds that a finished Job is kept, with its pods and logs. */
   readonly keepSeconds: number;
   /** Variables of the step `source`: base images of generated Dockerfiles, and whether git hosts may be private. */
   readonly sourceVariables: Readonly<Record<string, string>>;
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly tolerations: readonly BuildToleration[];
+}
+
+/** Limits of uploaded folders: part of the policy (`uploads`). */
+export interface UploadLimits {
+  readonly packedMb: number;
+  readonly unpackedMb: number;
+  readonly entries: number;
+  readonly pathBytes: number;
 }
 
 export interface BuildLimits {

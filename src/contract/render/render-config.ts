@@ -49,6 +49,8 @@ export const renderConfigSchema = z.object({
    * not known.
    */
   buildNamespace: z.string().optional(),
+  /** Whether the cluster builds images. Absent: not known. */
+  builds: z.boolean().optional(),
   /**
    * Ephemeral storage of the containers of app, database and cache, as quantities. null: not set. Absent: neither is set.
    * Sidecars and init containers are rendered as sent.

@@ -122,10 +122,12 @@ function revisionSpec({
 }: ResourceInput): ManagedDeploymentSpec['revision'] {
   if (revision === null) return { number: 1 };
   const image = imageOf(revision);
+  const { upload } = revision.sourceRevisionConfig;
   return {
     id: revision.id,
     number: revision.number,
     ...(image === null ? {} : { image }),
+    ...(upload === undefined ? {} : { uploadDigest: upload.digest }),
     ...(secretNames.length === 0
       ? {}
       : { envSecretName: envSecretName(deployment.appName, revision.number) }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BUILD_PHASES, BUILD_STEP_NAMES, commitShaSchema } from '../../domain/builds/build.ts';
 import { anyRepositoryUrlSchema } from '../../domain/net/https-url.ts';
 import { procfileSchema } from '../../domain/run-settings/procfile.ts';
+import { uploadDigestSchema } from '../../domain/uploads/upload.ts';
 import { timeString } from './managed-deployment-parts.ts';
 
 /**
@@ -12,15 +13,31 @@ import { timeString } from './managed-deployment-parts.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
 
+/** An uploaded folder in the registry of the platform. */
+const buildUploadSchema = z
+  .strictObject({
+    digest: uploadDigestSchema,
+    repository: text(512).describe(
+      'Repository of the uploaded archive: registry/path, without tag and digest.',
+    ),
+    dockerfile: text(1024)
+      .optional()
+      .describe('Path of a Dockerfile in the folder, for which the whole folder is the context.'),
+  })
+  .describe('Uploaded folder to build. Absent: repoUrl is built.');
+
 /**
- * The requested build. The spec of a build contains no credentials. The credentials are in the Secret `secretName` in
+ * The requested build: either of a repository or of an uploaded folder. The spec of a build contains no credentials. The credentials are in the Secret `secretName` in
  * the namespace of builds.
  */
 export const buildSpecSchema = z
   .strictObject({
     revisionId: text(64).describe('Id of the revision that the image is built for.'),
     number: z.int().min(1).describe('Its number.'),
-    repoUrl: anyRepositoryUrlSchema.describe('https URL of the repository.'),
+    repoUrl: anyRepositoryUrlSchema
+      .optional()
+      .describe('https URL of the repository. Absent: upload is built.'),
+    upload: buildUploadSchema.optional(),
     ref: text(255)
       .optional()
       .describe('Branch, refs/tags/NAME or commit. Absent: the default branch of the repository.'),
@@ -29,7 +46,11 @@ export const buildSpecSchema = z
       .describe(
         'The commit to build, from a push event. Absent: the newest commit of ref when the build starts.',
       ),
-    configPath: text(1024).describe('workflow_config_path: file that describes the application.'),
+    configPath: text(1024)
+      .optional()
+      .describe(
+        'workflow_config_path: file that describes the application. Absent: for an uploaded folder, its files decide.',
+      ),
     installCommand: text(4096)
       .optional()
       .describe('Command that installs the dependencies, instead of the default command.'),
@@ -53,7 +74,7 @@ export const BUILD_FILES = {
   context: 'context',
   /** Directory with the `Dockerfile`, from the repository or generated. */
   dockerfile: 'dockerfile',
-  /** File with the full id of the commit. */
+  /** File with the full id of the commit. Absent: an uploaded folder is built. */
   commit: 'commit',
   /** The commands of the Procfile as JSON (domain/run-settings/procfile.ts). Absent: the repository has none. */
   procfile: 'procfile.json',
@@ -69,6 +90,8 @@ export const BUILD_SECRET_KEYS = {
   gitToken: 'git-token',
   /** Credentials for the registry, in the format of config.json of docker. */
   dockerConfig: 'config.json',
+  /** Credentials for the repository of the uploaded folder, in the same format. Only the step `source` mounts them. */
+  sourceConfig: 'source-config.json',
 } as const;
 
 /** Maximum size in bytes of a termination message, as in Kubernetes, which truncates longer ones. */
@@ -76,7 +99,8 @@ export const MAX_TERMINATION_BYTES = 4096;
 
 /** Termination message of the last step of a build, as JSON. */
 export const buildResultSchema = z.object({
-  commit: commitShaSchema,
+  /** Absent: an uploaded folder was built. */
+  commit: commitShaSchema.optional(),
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
   procfile: procfileSchema.optional(),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sourceSchema } from '../../domain/deployment/source.ts';
+import { uploadDigestSchema } from '../../domain/uploads/upload.ts';
 import { buildSpecSchema } from './build.ts';
 import {
   cacheSchema,
@@ -25,6 +26,9 @@ const revisionSchema = z
       .default(1)
       .describe('1, 2, 3 …. Part of the names of the stored templates and the env Secret.'),
     image: imageString.optional(),
+    uploadDigest: uploadDigestSchema
+      .optional()
+      .describe('Digest of the uploaded folder from which the image is or was built.'),
     envSecretName: z
       .string()
       .max(253)

@@ -34,9 +34,13 @@ function stepOf(revision: RevisionFacts, build: BuildReport): Step[] {
     case 'Running':
       return [{ revision, to: 'BUILDING', reason: 'Building', message: 'its image is being built.' }];
     case 'Succeeded': {
-      if (image === undefined || commit === undefined) return [];
-      const built = { image, commit, ...(procfile === undefined ? {} : { procfile }) };
-      const message = `its image was built from commit ${commit}.`;
+      if (image === undefined) return [];
+      const built = {
+        image,
+        ...(commit === undefined ? {} : { commit }),
+        ...(procfile === undefined ? {} : { procfile }),
+      };
+      const message = `its image was built from ${commit === undefined ? 'the uploaded folder' : `commit ${commit}`}.`;
       return [{ revision, to: 'QUEUED', reason: 'ImageBuilt', message, built }];
     }
     case 'Failed': {

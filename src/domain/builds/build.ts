@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Reason } from '../conditions/conditions.ts';
 
-/** Builds of git_host revisions: what the operator reports, and what the hub stores. */
+/** Builds of revisions from repositories and uploaded folders: what the operator reports, and what the hub stores. */
 
 /** `Waiting`: the build is in the queue. `Running`: the Job of the build exists. `Succeeded` and `Failed` are final. */
 export const BUILD_PHASES = ['Waiting', 'Running', 'Succeeded', 'Failed'] as const;
@@ -10,7 +10,7 @@ export type BuildPhase = (typeof BUILD_PHASES)[number];
 /** Steps of a build, in order. Each step is a container of the Job with this name. */
 export const BUILD_STEPS = {
   source:
-    'Clones the repository, reads the configuration, and generates the Dockerfile if the repository has none.',
+    'Clones the repository or fetches the uploaded folder, reads the configuration, and generates a missing Dockerfile.',
   image: 'Builds the image and pushes it to the registry of the platform.',
   result: 'Reports the digest and the commit.',
 } as const;
@@ -22,6 +22,7 @@ export const BUILD_FAILURES = [
   'BuildFailed',
   'BuildConfigInvalid',
   'RefNotFound',
+  'UploadMissing',
   'GitHostRefused',
   'GitHostUnavailable',
   'RegistryRefused',

@@ -67,8 +67,9 @@ export const REASONS = {
   ImageBuilt: 'The image was built and pushed.',
   BuildFailed: 'The image could not be built from its Dockerfile.',
   BuildConfigInvalid:
-    'The configuration file of the application does not exist in the repository, or is not valid.',
+    'The repository or the uploaded folder lacks what describes the application, or its configuration file is not valid.',
   RefNotFound: 'The repository has no such branch, tag or commit.',
+  UploadMissing: 'The uploaded folder is no longer stored.',
   GitHostRefused: 'The git host denies read access to the repository.',
   GitHostUnavailable: 'The git host does not respond.',
   RegistryRefused: 'The registry of the platform rejects the image.',
@@ -167,6 +168,7 @@ export const REASONS = {
   RedeployRequested: 'A redeploy of a revision was requested.',
   RollbackRequested: 'A rollback to an earlier revision was requested.',
   PushTokenIssued: 'Credentials to push images were issued.',
+  FolderUploaded: 'A folder was uploaded. It will be built, or its image exists already.',
   CommitPushed: 'A new commit of the tracked branch will be built.',
   PushNotBuilt: 'A push to the tracked branch did not create a revision.',
   BranchUnreadable: 'The tracked branch cannot be read. Berth reads the branch again later.',

@@ -26,7 +26,7 @@ export const AGAIN =
 const BUILD_AGAIN =
   'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you ' +
   'changed source_config, the repository or anything outside of the deployment, use POST …/revisions, which builds ' +
-  'the newest commit of the branch.';
+  'the newest commit of the branch, or the same uploaded folder. A changed folder is uploaded again.';
 
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
@@ -111,7 +111,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
       `source_revision_config.image_uri). ${AGAIN}`,
   ),
   AwaitingBuild: wait(
-    'The image waits to be built from the repository. If something blocks the build, the condition ImageReady contains the reason. If no build starts within minutes, ask the administrator of the platform whether it builds images. To run an image that you build yourself, use a deployment with the source internal_image.',
+    'The image waits to be built from the repository or the uploaded folder. If something blocks the build, the condition ImageReady contains the reason. If no build starts within minutes, ask the administrator of the platform whether it builds images. To run an image that you build yourself, use a deployment with the source internal_image.',
   ),
   NoImage: act(
     'Specify an image: PATCH source_revision_config.image_uri. Until then, only database and cache can run.',
@@ -126,11 +126,12 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Fix the error at the end of the build log, in the repository or in install_command and build_command. ${BUILD_AGAIN}`,
   ),
   BuildConfigInvalid: act(
-    `Fix the file that source_revision_config.workflow_config_path names, or PATCH the path. ${BUILD_AGAIN}`,
+    `Fix the file that the message names, or the path of the configuration: PATCH source_revision_config.workflow_config_path, or for an uploaded folder, upload it again. ${BUILD_AGAIN}`,
   ),
   RefNotFound: act(
     `PATCH source_revision_config.repo_ref to a branch, refs/tags/NAME or full commit id that exists in the repository. ${BUILD_AGAIN}`,
   ),
+  UploadMissing: act('Deploy the folder again (berth deploy NAME FOLDER).'),
   GitHostRefused: act(
     `Check that repo_url is correct and that the token of the integration can read the repository. PATCH /v2/integrations/{id} sets a new token. A private repository needs an integration. ${BUILD_AGAIN}`,
   ),
@@ -349,6 +350,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   Patched: HISTORY,
   VolumeRemoved: HISTORY,
   PushTokenIssued: HISTORY,
+  FolderUploaded: HISTORY,
   CommitPushed: HISTORY,
   PushNotBuilt: HISTORY,
   BranchUnreadable: HISTORY,

@@ -178,7 +178,8 @@ export interface OutcomeMove {
 export interface BuiltImage {
   /** The image, pinned to its digest. */
   readonly image: string;
-  readonly commit: string;
+  /** Absent: the image was built from an uploaded folder. */
+  readonly commit?: string | undefined;
   readonly procfile?: Procfile | undefined;
 }
 

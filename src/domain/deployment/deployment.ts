@@ -6,6 +6,7 @@ import type { Ceilings } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { RunSettings } from '../run-settings/run-settings.ts';
+import type { Upload } from '../uploads/upload.ts';
 import type { DeploymentType, Source } from './source.ts';
 
 /** Default namespace, if neither the deployment nor its listener specifies one. */
@@ -39,6 +40,8 @@ export interface SourceRevisionConfig extends RunSettings {
   workflow_config_path: string | null;
   image_uri: string | null;
   repo_commit_sha: string | null;
+  /** The uploaded folder from which the revision is built. Set by the server. Absent: the revision has no upload. */
+  upload?: Upload | undefined;
 }
 
 /**

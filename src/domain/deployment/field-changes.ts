@@ -101,15 +101,23 @@ function revisionConfigChanges(
   before: Partial<SourceRevisionConfig>,
   after: SourceRevisionConfig,
 ): FieldChange[] {
-  // The Procfile follows from the commit, which is a field of its own.
+  // The Procfile follows from the commit or the image, which are fields of their own, and so does the end of an upload.
   const {
     commands: oldCommands = {},
     env: oldEnv = [],
     secretReferences: oldReferences = [],
-    procfile: _old,
+    procfile: _oldProcfile,
+    upload: _oldUpload,
     ...old
   } = before;
-  const { commands = {}, env = [], secretReferences = [], procfile: _new, ...fresh } = after;
+  const {
+    commands = {},
+    env = [],
+    secretReferences = [],
+    procfile: _newProcfile,
+    upload: _newUpload,
+    ...fresh
+  } = after;
   return [
     ...differing(old, fresh, 'source_revision_config.'),
     ...differing(oldCommands, commands, 'source_revision_config.commands.'),

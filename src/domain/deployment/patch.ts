@@ -9,6 +9,7 @@ import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settin
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { toSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import { sharedNameIssues } from '../run-settings/shared-names.ts';
+import { isBuilt } from '../uploads/upload.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
 import {
@@ -123,6 +124,13 @@ function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceC
 const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'image_uri'] as const;
 type RevisionBody = NonNullable<PatchBody['source_revision_config']>;
 
+/** source_revision_config for an image that the client names instead of the one that was built from an upload. */
+function withoutUpload(config: SourceRevisionConfig): SourceRevisionConfig {
+  if (config.upload === undefined) return config;
+  const { upload: _upload, procfile: _procfile, ...others } = config;
+  return others;
+}
+
 function mergeRevisionConfig(
   target: PatchTarget,
   sent: RevisionBody,
@@ -136,7 +144,7 @@ function mergeRevisionConfig(
     if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
     merged[field] = sent[field];
   }
-  if (source !== 'git_host') return merged;
+  if (source !== 'git_host') return merged.image_uri === stored.image_uri ? merged : withoutUpload(merged);
   const rebuilt =
     merged.repo_ref !== stored.repo_ref || merged.workflow_config_path !== stored.workflow_config_path;
   return rebuilt ? withoutBuildResult(merged) : merged;
@@ -183,7 +191,7 @@ function clearedImage(target: PatchTarget, next: SourceRevisionConfig): BodyIssu
 
 /** Whether a revision can be created. A deployment with the source internal_image may not have its first image yet. */
 function canHaveRevision(source: Source, config: SourceRevisionConfig): boolean {
-  return source !== 'internal_image' || config.image_uri !== null;
+  return source !== 'internal_image' || config.image_uri !== null || isBuilt(source, config);
 }
 
 /** Applies a valid PATCH body. A repeated PATCH, or a response that is sent back, changes nothing. */

@@ -95,7 +95,8 @@ function wrongHosting({ source, hosting, creating }: SourceRuleInput): Violation
 /** Rejects git_host if the platform cannot build images, because the deployment would wait forever. */
 function notBuilt({ source, hosting, creating, builds = true }: SourceRuleInput): Violation[] {
   if (!creating || builds || source !== 'git_host' || hosting !== 'cloud') return [];
-  const msg = 'git_host is not available: this platform has no registry for built images (BERTH_REGISTRY)';
+  const msg =
+    'git_host is not available: this platform builds no images, because it has no registry for them (BERTH_REGISTRY), or because BERTH_BUILDS is false';
   return [{ loc: ['source'], msg }];
 }
 

@@ -52,6 +52,14 @@ export function imageRepository(
   return `${registryName(registry)}/${tenantId}/${appName}`;
 }
 
+/** The repository of the uploaded folders of a deployment. Images of the deployment cannot be in it. */
+export function sourceRepository(
+  registry: string,
+  owner: { readonly tenantId: string; readonly appName: string },
+): string {
+  return `${imageRepository(registry, owner)}/sources`;
+}
+
 /** A repository without the host: its name in the registry. */
 export function repositoryPath(repository: string): string {
   return repository.slice(repository.indexOf('/') + 1);

@@ -16,6 +16,10 @@ import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts
 const patterns = z.array(z.string().min(1).max(253)).max(1000);
 const amount = (most: number) => z.int().min(0).max(most);
 
+/** Upper bounds of uploaded folders. An upload is not held in memory, but the paths of its entries are. */
+const [MAX_PACKED_MB, MAX_UNPACKED_MB, MAX_ENTRIES] = [1024, 16 * 1024, 200_000] as const;
+const MAX_UPLOADS_AT_ONCE = 8;
+
 /** Upper bound of body sizes, because bodies are held in memory completely. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
@@ -153,6 +157,35 @@ const policyShape = {
           'kept until the deployment is deleted.',
       ),
   }),
+  uploads: z.strictObject({
+    packed_mb: z
+      .int()
+      .min(1)
+      .max(MAX_PACKED_MB)
+      .describe('Maximum size of an uploaded folder in MiB, as it is sent.'),
+    unpacked_mb: z
+      .int()
+      .min(1)
+      .max(MAX_UNPACKED_MB)
+      .describe('Maximum size of an uploaded folder in MiB without compression.'),
+    entries: z
+      .int()
+      .min(1)
+      .max(MAX_ENTRIES)
+      .describe('Maximum number of files, folders and links of an uploaded folder.'),
+    path_bytes: z
+      .int()
+      .min(1)
+      .max(4096)
+      .describe('Maximum length of a path in an uploaded folder, in bytes.'),
+    at_once: z
+      .int()
+      .min(1)
+      .max(MAX_UPLOADS_AT_ONCE)
+      .describe(
+        'Maximum number of uploads of a tenant that one API process receives at the same time. Others wait for a short time.',
+      ),
+  }),
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
@@ -195,6 +228,7 @@ export const policyFileSchema = z
     domains: policyShape.domains.partial().optional(),
     namespaces: policyShape.namespaces.partial().optional(),
     database: policyShape.database.partial().optional(),
+    uploads: policyShape.uploads.partial().optional(),
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
     tenant_quotas: tenantQuotaChangesSchema.optional(),
@@ -207,6 +241,14 @@ export type PolicyFile = z.infer<typeof policyFileSchema>;
 
 /** Reserved namespaces, in addition to that of Berth itself: see hub/api/deployments/deployment-placement.ts. */
 const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
+
+const UPLOADS: Policy['uploads'] = {
+  packed_mb: 64,
+  unpacked_mb: 512,
+  entries: 50_000,
+  path_bytes: 1024,
+  at_once: 2,
+};
 
 const SELF_HOSTED: Policy = {
   pod_security: 'baseline',
@@ -223,6 +265,7 @@ const SELF_HOSTED: Policy = {
   domains: { allowed_hosts: ['*'], refused_hosts: [], require_proof: false },
   namespaces: { refused: SYSTEM_NAMESPACES },
   database: { min_connections: 0, volume_removal: true },
+  uploads: UPLOADS,
   caps: {
     scale: RESOURCE_LIMITS.scale,
     cpu: RESOURCE_LIMITS.cpu,
@@ -263,6 +306,7 @@ const CLOUD: Policy = {
   domains: { allowed_hosts: [], refused_hosts: [], require_proof: true },
   namespaces: { refused: ['*'] },
   database: { min_connections: 0, volume_removal: true },
+  uploads: UPLOADS,
   caps: {
     scale: 50,
     cpu: 32,
@@ -280,7 +324,7 @@ const CLOUD: Policy = {
     dev_free: { scale: 1, cpu: 2, memory_mb: 4096, storage_gi: 10, db_connections: 200, containers: 4 },
     dev: { scale: 5, cpu: 8, memory_mb: 16 * 1024, storage_gi: 100, db_connections: 500 },
   },
-  tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048 },
+  tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048, uploads_mb: 10_240 },
   tenant_counts: CLOUD_COUNTS,
   body_bytes: 512 * 1024,
   access: NO_ACCESS,
@@ -333,6 +377,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     },
     namespaces: { ...base.namespaces, ...file.namespaces },
     database: { ...base.database, ...file.database },
+    uploads: { ...base.uploads, ...file.uploads },
     caps: { ...base.caps, ...file.caps },
     caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },

@@ -45,6 +45,15 @@ export const tenantQuotasSchema = z.strictObject({
     .nullable()
     .optional()
     .describe('Maximum number of additional hosts of all deployments. null or absent: no limit.'),
+  uploads_mb: z
+    .int()
+    .min(0)
+    .max(1_000_000_000)
+    .nullable()
+    .optional()
+    .describe(
+      'Maximum size of all stored uploaded folders in MiB, as they were sent. null or absent: no limit.',
+    ),
 });
 /** null: no limit. */
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;

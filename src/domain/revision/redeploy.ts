@@ -2,6 +2,7 @@ import type { Revision, SourceRevisionConfig } from '../deployment/deployment.ts
 import type { Source } from '../deployment/source.ts';
 import { pinnedImage } from '../net/image-reference.ts';
 import { withoutBuildResult } from '../run-settings/procfile.ts';
+import { isBuilt } from '../uploads/upload.ts';
 
 /** Content of a new revision that repeats an existing revision. */
 export interface RepeatedContent {
@@ -11,8 +12,8 @@ export interface RepeatedContent {
 }
 
 /**
- * `fresh`: tag and branch are resolved again, so that a moved tag results in another image, and a repository is built
- * again. `same`: the exact content of the revision, with its digest or, if the digest is not known, its commit and tag.
+ * `fresh`: tag and branch are resolved again, so that a moved tag results in another image, and a repository or an uploaded
+ * folder is built again. `same`: the exact content of the revision, with its digest or, if the digest is not known, its commit and tag.
  */
 export function repeatedContent(
   how: 'fresh' | 'same',
@@ -22,7 +23,7 @@ export function repeatedContent(
   const { sourceRevisionConfig } = revision;
   const pinned = pinnedImage(sourceRevisionConfig.image_uri);
   if (how === 'same') return { sourceRevisionConfig, resolvedImage: revision.resolvedImage ?? pinned };
-  if (source !== 'git_host') return { sourceRevisionConfig, resolvedImage: pinned };
+  if (!isBuilt(source, sourceRevisionConfig)) return { sourceRevisionConfig, resolvedImage: pinned };
   // Omits the values that the server has set: image, commit and Procfile.
   return {
     sourceRevisionConfig: withoutBuildResult(sourceRevisionConfig),

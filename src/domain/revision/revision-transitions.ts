@@ -64,7 +64,9 @@ export function move(
         from: recordedStatus(facts, from),
         to,
         ...(failureSource === undefined ? {} : { failure_source: failureSource }),
-        ...(built === undefined ? {} : { image: built.image, commit: built.commit }),
+        ...(built === undefined
+          ? {}
+          : { image: built.image, ...(built.commit === undefined ? {} : { commit: built.commit }) }),
       },
     })),
   };

@@ -1,4 +1,9 @@
-import { imageRepository, registryHost, repositoryPath } from '../../domain/net/image-reference.ts';
+import {
+  imageRepository,
+  registryHost,
+  repositoryPath,
+  sourceRepository,
+} from '../../domain/net/image-reference.ts';
 import { grantedAccess, signAccessToken } from './access-token.ts';
 import {
   ACTIONS,
@@ -41,6 +46,8 @@ export interface RegistryAuthority {
   readonly service: string;
   /** Repository for the images of the deployment, without tag. */
   repositoryOf(owner: Omit<Owner, 'id'>): string;
+  /** Repository for the uploaded folders of the deployment. Only the hub writes to it. */
+  sourceRepositoryOf(owner: Omit<Owner, 'id'>): string;
   /** @param expiresAt null: valid as long as the deployment exists; then every call returns the same credential */
   credential(kind: CredentialKind, owner: Owner, expiresAt: Date | null): Credential;
   /** A credential in the format of `config.json` of docker and `.dockerconfigjson` of a Secret. */
@@ -51,6 +58,8 @@ export interface RegistryAuthority {
   accessToken(statement: Statement, owner: Owner, scopes: readonly string[], now: Date): Promise<AccessToken>;
   /** A token for the cleanup by the hub, to list and delete images of the repository. It is never sent to a client. */
   cleaningToken(owner: Owner, now: Date): Promise<string>;
+  /** A token for the hub, to store and delete uploaded folders. It is never sent to a client. */
+  sourceToken(owner: Owner, now: Date): Promise<string>;
 }
 
 /** `issuer` in the registry's configuration. */
@@ -71,11 +80,23 @@ export function createRegistryAuthority(
   const host = registryHost(registry);
   const [signer] = keys;
   const repositoryOf = (owner: Omit<Owner, 'id'>) => imageRepository(registry, owner);
+  const sourceRepositoryOf = (owner: Omit<Owner, 'id'>) => sourceRepository(registry, owner);
+  /** A token with which the hub itself calls the registry. */
+  const ownToken = (use: string, owner: Owner, repository: string, actions: readonly string[], now: Date) =>
+    signAccessToken(signer, {
+      issuer: ISSUER,
+      audience: host,
+      subject: `${use}:${owner.id}`,
+      access: [{ type: 'repository', name: repositoryPath(repository), actions }],
+      issuedAt: now,
+      lifeSeconds: ACCESS_SECONDS,
+    });
   return {
     registry,
     host,
     service: host,
     repositoryOf,
+    sourceRepositoryOf,
     credential(kind, { id: deploymentId, tenantId }, expiresAt) {
       const token = writeCredential(signer, { kind, deploymentId, tenantId, expiresAt });
       return { username: USERNAME, token, expiresAt };
@@ -91,7 +112,7 @@ export function createRegistryAuthority(
         audience: host,
         subject: `${kind}:${owner.id}`,
         access: grantedAccess(scopes, {
-          path: repositoryPath(repositoryOf(owner)),
+          path: repositoryPath(kind === 'source' ? sourceRepositoryOf(owner) : repositoryOf(owner)),
           actions: ACTIONS[kind],
         }),
         issuedAt: now,
@@ -99,16 +120,8 @@ export function createRegistryAuthority(
       });
       return { token, expiresIn: ACCESS_SECONDS, issuedAt: now };
     },
-    cleaningToken: (owner, now) =>
-      signAccessToken(signer, {
-        issuer: ISSUER,
-        audience: host,
-        subject: `clean:${owner.id}`,
-        access: [
-          { type: 'repository', name: repositoryPath(repositoryOf(owner)), actions: ['pull', 'delete'] },
-        ],
-        issuedAt: now,
-        lifeSeconds: ACCESS_SECONDS,
-      }),
+    cleaningToken: (owner, now) => ownToken('clean', owner, repositoryOf(owner), ['pull', 'delete'], now),
+    sourceToken: (owner, now) =>
+      ownToken('upload', owner, sourceRepositoryOf(owner), ['pull', 'push', 'delete'], now),
   };
 }

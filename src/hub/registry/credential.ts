@@ -7,18 +7,22 @@ import type { SigningKey } from './signing-key.ts';
  * format must not change.
  */
 
-/** `push`: for a person, with an expiry. `build`: for a build. `pull`: for the cluster. */
-export const CREDENTIAL_KINDS = ['push', 'build', 'pull'] as const;
+/**
+ * `push`: for a person, with an expiry. `build`: for a build. `pull`: for the cluster. `source`: for the first step of a
+ * build, which reads an uploaded folder.
+ */
+export const CREDENTIAL_KINDS = ['push', 'build', 'pull', 'source'] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** Actions that each kind allows in the repository of its deployment. None allows deletion. */
+/** Actions that each kind allows in one repository of its deployment. None allows deletion. */
 export const ACTIONS: Readonly<Record<CredentialKind, readonly string[]>> = {
   push: ['pull', 'push'],
   build: ['pull', 'push'],
   pull: ['pull'],
+  source: ['pull'],
 };
 
-/** The deployment that a credential is for. The repository follows from the deployment. */
+/** The deployment that a credential is for. The repository follows from the deployment and the kind. */
 export interface Statement {
   readonly kind: CredentialKind;
   readonly deploymentId: string;

@@ -26,7 +26,7 @@ export const BUILD_COMPONENT = 'build';
 /** The user of the image of rootless BuildKit. This user must be able to read the files of the other steps. */
 const USER = 1000;
 const WORKSPACE = '/workspace';
-const GIT_CREDENTIALS = '/credentials/git';
+const SOURCE_CREDENTIALS = '/credentials/git';
 const REGISTRY_CREDENTIALS = '/credentials/registry';
 /** Folder in which rootless BuildKit keeps its layers. */
 const BUILDKIT_STATE = '/home/user/.local/share/buildkit';
@@ -97,7 +97,7 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
     securityContext: { runAsUser: USER, runAsGroup: USER, fsGroup: USER, runAsNonRoot: true },
     initContainers: [sourceStep(build, config), imageStep(resource, build, config)],
     containers: [resultStep(config)],
-    volumes: volumes(buildName(resource.metadata, build.revisionId), config),
+    volumes: volumes(buildName(resource.metadata, build.revisionId), build, config),
     ...(pullSecret === null ? {} : { imagePullSecrets: [{ name: pullSecret }] }),
     ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector: { ...nodeSelector } }),
     ...(tolerations.length === 0
@@ -112,13 +112,17 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
 }
 
 /**
- * Only the first step gets the credentials for the git host, and only the second step gets the credentials for the
- * registry.
+ * Only the first step gets the credentials for the git host or the uploaded folder, and only the second step gets the
+ * credentials to push the image.
  * @param secretName name that is derived from namespace, name and revision. The Secret that the custom resource names
  * is not mounted
  */
-function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V1Volume[] {
-  const { gitUsername, gitToken, dockerConfig } = BUILD_SECRET_KEYS;
+function volumes(
+  secretName: string,
+  { upload }: BuildSpec,
+  { workspace, caConfigMap }: BuildConfig,
+): V1Volume[] {
+  const { gitUsername, gitToken, dockerConfig, sourceConfig } = BUILD_SECRET_KEYS;
   const items = (keys: readonly string[]) => keys.map((key) => ({ key, path: key }));
   return [
     { name: 'workspace', emptyDir: { sizeLimit: workspace } },
@@ -126,8 +130,11 @@ function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V
     { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
     {
       name: 'git',
-      // The credentials are optional, because a public repository needs no credentials.
-      secret: { secretName, items: items([gitUsername, gitToken]), optional: true, defaultMode: 0o440 },
+      secret:
+        upload === undefined
+          ? // The credentials are optional, because a public repository needs no credentials.
+            { secretName, items: items([gitUsername, gitToken]), optional: true, defaultMode: 0o440 }
+          : { secretName, items: items([sourceConfig]), defaultMode: 0o440 },
     },
     { name: 'registry', secret: { secretName, items: items([dockerConfig]), defaultMode: 0o440 } },
     ...(caConfigMap === null ? [] : [{ name: 'ca', configMap: { name: caConfigMap } }]),
@@ -177,26 +184,42 @@ const OWN_SECURITY: V1SecurityContext = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
+/** `--flag=value` as one argument, so that a value with a leading dash is not read as an option. */
+const given = (flag: string, value: string | number | undefined) =>
+  value === undefined ? [] : [`${flag}=${value}`];
+
+/** What the first step reads: a repository or an uploaded folder. */
+function sourceArguments({ repoUrl, ref, commit, upload }: BuildSpec, config: BuildConfig): string[] {
+  if (upload === undefined)
+    return ['source', ...given('--repo-url', repoUrl), ...given('--ref', ref), ...given('--commit', commit)];
+  const { unpackedMb, entries, pathBytes, packedMb } = config.uploadLimits;
+  return [
+    'upload',
+    `--repository=${upload.repository}`,
+    `--digest=${upload.digest}`,
+    ...given('--dockerfile', upload.dockerfile),
+    ...(config.insecureRegistry ? ['--insecure-registry'] : []),
+    `--max-packed-mb=${packedMb}`,
+    `--max-unpacked-mb=${unpackedMb}`,
+    `--max-entries=${entries}`,
+    `--max-path-bytes=${pathBytes}`,
+  ];
+}
+
 function sourceStep(build: BuildSpec, config: BuildConfig): V1Container {
   const { berthImage, sourceVariables, caConfigMap } = config;
   const ca: Record<string, string> = caConfigMap === null ? {} : { BERTH_BUILD_CA: `${CA}/ca.crt` };
-  const { repoUrl, ref, commit, configPath, installCommand, buildCommand } = build;
-  // `--flag=value` as one argument, so that a value with a leading dash is not read as an option.
-  const given = (flag: string, value: string | undefined) =>
-    value === undefined ? [] : [`${flag}=${value}`];
+  const { configPath, installCommand, buildCommand } = build;
   return step('source', {
     image: berthImage,
     args: [
       'build-step',
-      'source',
-      `--repo-url=${repoUrl}`,
-      ...given('--ref', ref),
-      ...given('--commit', commit),
-      `--config=${configPath}`,
+      ...sourceArguments(build, config),
+      ...given('--config', configPath),
       ...given('--install-command', installCommand),
       ...given('--build-command', buildCommand),
       `--workspace=${WORKSPACE}`,
-      `--credentials=${GIT_CREDENTIALS}`,
+      `--credentials=${SOURCE_CREDENTIALS}`,
     ].map(literally),
     env: Object.entries({ HOME: '/tmp', ...sourceVariables, ...ca }).map(([name, value]) => ({
       name,
@@ -207,7 +230,7 @@ function sourceStep(build: BuildSpec, config: BuildConfig): V1Container {
     volumeMounts: [
       WORKSPACE_MOUNT,
       TMP_MOUNT,
-      { name: 'git', mountPath: GIT_CREDENTIALS, readOnly: true },
+      { name: 'git', mountPath: SOURCE_CREDENTIALS, readOnly: true },
       ...caMounts(config),
     ],
   });

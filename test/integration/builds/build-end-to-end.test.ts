@@ -3,6 +3,8 @@
  * that BuildKit builds and pushes to a registry that authenticates at the hub, and a revision that runs it by digest.
  * The steps run on a simulated node.
  */
+
+import { createHash } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -15,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gzipped } from '../../archives.ts';
 import { crane } from '../../cluster/images/crane.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { waitFor } from '../../cluster/wait.ts';
@@ -316,4 +319,35 @@ describe('a build that fails', () => {
     expect(revision).toMatchObject({ reason: 'BuildConfigInvalid', build: { step: 'source' } });
     expect(revision.message).toContain('berth.yaml is invalid: language:');
   });
+});
+
+it('an uploaded folder without a Dockerfile is built from its package.json, and runs by digest', async () => {
+  const { 'berth.yaml': _, ...files } = parts.sample('node');
+  const packed = await gzipped(
+    Object.entries(files).map(([name, content]) => ({ name, content: String(content) })),
+  );
+  const hash = createHash('sha256').update(packed);
+  const internal = { source: 'internal_image', source_config: {}, source_revision_config: {}, secrets: [] };
+  const folderApp = await berth.create({ name: 'folder', ...internal });
+  const sources = `${berth.process().url}/v2/deployments/${folderApp.id}/sources?build_command=npm%20run%20build`;
+  const uploaded = await fetch(sources, {
+    method: 'POST',
+    headers: {
+      'x-api-key': berth.apiKey,
+      'content-type': 'application/gzip',
+      'content-digest': `sha-256=:${hash.copy().digest('base64')}:`,
+    },
+    body: new Uint8Array(packed),
+  });
+  expect(uploaded.status).toBe(201);
+  const { revision, seen } = await untilRevision(folderApp, 'DEPLOYED');
+  expect([...seen]).toContain('BUILDING');
+  expect(revision).toMatchObject({
+    upload: { digest: `sha256:${hash.digest('hex')}`, build_command: 'npm run build' },
+    source_revision_config: { repo_commit_sha: null, image_uri: revision.resolved_image },
+  });
+  expect(await contentOf(revision.resolved_image ?? '')).toContain('"npm","start"');
+  const logs = `/v2/deployments/${folderApp.id}/revisions/${revision.id}/build-logs`;
+  const { body } = await berth.call<{ resources: { text: string }[] }>('GET', logs);
+  expect(body.resources.map(({ text }) => text).join('\n')).toContain('detected node 24 by package.json');
 });

@@ -6,6 +6,7 @@ import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
 import { buildApp } from '../../../src/hub/api/core/app.ts';
 import type { ApiDeps } from '../../../src/hub/api/core/deps.ts';
 import { createWorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
+import type { SourceStore } from '../../../src/hub/api/sources/source-store.ts';
 import { createGitHost } from '../../../src/hub/git-host/git-host.ts';
 import { createRegistryAuthority } from '../../../src/hub/registry/authority.ts';
 import { generateSigningKey, parseSigningKeys } from '../../../src/hub/registry/signing-key.ts';
@@ -70,12 +71,23 @@ const TABLES = [
   'deployment_tag_values',
 ];
 
-/** Settings of a registry of the platform, which asks the API for permissions. The address has no server. */
-export function platformRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthority'> {
+/**
+ * Settings of a registry of the platform, which asks the API for permissions. The address has no server, so uploads are only
+ * read.
+ */
+export function platformRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthority' | 'sourceStore'> {
   const registry = 'registry.platform.example';
   const keys = parseSigningKeys(generateSigningKey());
-  return { registry, registryAuthority: createRegistryAuthority(registry, keys) };
+  const sourceStore: SourceStore = {
+    async store(_owner, _digest, content) {
+      for await (const _ of content);
+    },
+  };
+  return { registry, registryAuthority: createRegistryAuthority(registry, keys), sourceStore };
 }
+
+const isSentAsIs = (body: unknown): body is string | Buffer =>
+  typeof body === 'string' || Buffer.isBuffer(body);
 
 const withUndeclared = (value: object) => ({ ...value, undeclared_field: 'added by the test harness' });
 
@@ -159,7 +171,7 @@ export async function startApi(
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
             ...headers,
           },
-          ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+          ...(body === undefined ? {} : { payload: isSentAsIs(body) ? body : JSON.stringify(body) }),
         });
         const answer = response.payload === '' ? null : JSON.parse(response.payload);
         return {

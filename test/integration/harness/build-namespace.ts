@@ -44,6 +44,7 @@ export function buildConfig(namespace: string, more: Partial<BuildConfig> = {}):
     workspace: '1Gi',
     cache: false,
     insecureRegistry: false,
+    uploadLimits: { packedMb: 64, unpackedMb: 512, entries: 50_000, pathBytes: 1024 },
     keepSeconds: 600,
     sourceVariables: {},
     nodeSelector: NO_NODE,

@@ -1,6 +1,8 @@
 /** Requests made from the list of routes: ids for path parameters, and a body that each route takes. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { uuidv7 } from '../../../src/domain/core/id.ts';
+import { gzipped } from '../../archives.ts';
 import { type ApiFixture, type Client, create, createBody, type KnownRoute, uniqueName } from './api.ts';
 
 export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';
@@ -90,8 +92,19 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   return ids;
 }
 
+const ARCHIVE = await gzipped([{ name: 'package.json', content: '{"main": "a.js"}' }]);
+const ARCHIVE_HEADERS = {
+  'content-type': 'application/gzip',
+  'content-digest': `sha-256=:${createHash('sha256').update(ARCHIVE).digest('base64')}:`,
+};
+
+interface OwnRequest {
+  readonly body?: unknown;
+  readonly query?: string;
+}
+
 /** Requests that cannot be guessed from the route's schemas. */
-const REQUESTS: Readonly<Record<string, (ids: Ids) => { body?: unknown; query?: string }>> = {
+const REQUESTS: Readonly<Record<string, (ids: Ids) => OwnRequest>> = {
   'POST /v2/deployments': () => ({ body: createBody() }),
   'PUT /v2/deployments/by-name/:name': () => {
     const { name: _, ...body } = createBody();
@@ -147,19 +160,35 @@ function smallValue(shape: Shape): unknown {
 }
 
 /** Routes that are for deployments of another source than the one that is made for all. */
-const FOR_INTERNAL_IMAGE: ReadonlySet<string> = new Set(['/v2/deployments/:deployment_id/push-token']);
+const FOR_INTERNAL_IMAGE: ReadonlySet<string> = new Set([
+  '/v2/deployments/:deployment_id/push-token',
+  '/v2/deployments/:deployment_id/sources',
+]);
 
 /** Without ids, named schemas are inlined instead of referenced. */
 const WITHOUT_IDS = { io: 'input', unrepresentable: 'any', metadata: z.registry<object>() } as const;
 
+export interface KnownRequest {
+  readonly url: string;
+  /** undefined: none, or the body is not JSON. */
+  readonly body: unknown;
+  readonly payload: string | Buffer | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** The URL with these ids (an unknown one where none is given) and the body of a request that the route takes. */
-export function requestOf(route: KnownRoute, given: Ids): { url: string; body: unknown } {
+export function requestOf(route: KnownRoute, given: Ids): KnownRequest {
   const { deployment_id: named, external_image: made, internal_image: other } = given;
   const isOther = FOR_INTERNAL_IMAGE.has(route.url) && named === made && other !== undefined;
   const ids: Ids = isOther ? { ...given, deployment_id: other } : given;
   const path = route.url.replace(/:(\w+)/g, (_whole, name: string) => ids[name] ?? UNKNOWN_ID);
   const own = REQUESTS[nameOf(route)]?.(ids) ?? {};
+  const url = `${path}${own.query ?? ''}`;
+  if (nameOf(route) === 'POST /v2/deployments/:deployment_id/sources')
+    return { url, body: undefined, payload: ARCHIVE, headers: ARCHIVE_HEADERS };
   const schema = route.schema['body'] as z.ZodType | undefined;
   const guessed = schema === undefined ? undefined : smallValue(z.toJSONSchema(schema, WITHOUT_IDS) as Shape);
-  return { url: `${path}${own.query ?? ''}`, body: own.body ?? guessed };
+  const body = own.body ?? guessed;
+  if (body === undefined) return { url, body, payload: undefined, headers: {} };
+  return { url, body, payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }

@@ -183,6 +183,26 @@ describe('the chart', () => {
       expect(budget).toMatchObject({ spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } });
   });
 
+  it('runs builds with builds.enabled in both hosting modes, and by default only with hosting=cloud', async () => {
+    const partsOf = async (...values: string[]) => {
+      const objects = await render(...values);
+      const inBuilds = objects.filter(({ metadata }) => metadata.namespace === 'berth-builds');
+      const pods = objects.filter(({ kind }) => kind === 'Deployment').map((each) => JSON.stringify(each));
+      const [, setting] = /"BERTH_BUILDS","value":"(\w+)"/.exec(pods.join('')) ?? [];
+      const kinds = [...new Set(inBuilds.map(({ kind }) => kind))].sort();
+      return { namespace: named(objects, 'Namespace', 'berth-builds') !== undefined, kinds, setting };
+    };
+    const all = ['NetworkPolicy', 'ResourceQuota', 'Role', 'RoleBinding'];
+    expect(await partsOf()).toEqual({ namespace: false, kinds: [], setting: undefined });
+    expect(await partsOf('builds.enabled=true')).toEqual({ namespace: true, kinds: all, setting: 'true' });
+    expect(await partsOf('hosting=cloud')).toEqual({ namespace: true, kinds: all, setting: undefined });
+    expect(await partsOf('hosting=cloud', 'builds.enabled=false')).toEqual({
+      namespace: false,
+      kinds: [],
+      setting: 'false',
+    });
+  });
+
   it('renders no build quota when builds.quota is null', async () => {
     const quotas = async (...values: string[]) =>
       (await render('hosting=cloud', ...values)).filter(({ kind }) => kind === 'ResourceQuota').length;

@@ -61,6 +61,7 @@ test('offers the formats on every command that lists or shows something', () => 
   // Their output is no object: processes, scripts, manifests, or only progress on standard error.
   const WITHOUT = [
     ['api', 'operator', 'all', 'migrate', 'build-step source', 'build-step result', 'tracing resync'],
+    ['build-step upload'],
     ['export', 'completion', 'version', 'login', 'context use', 'context delete', 'deployments watch'],
     ['listeners delete', 'integrations delete', 'integrations delete-webhook-secret', 'tags delete'],
     ['tags delete-value', 'tracing-projects delete', 'tenants delete', 'api-keys revoke'],

@@ -29,6 +29,10 @@ const IMAGES: Readonly<Record<string, (bad: string) => object>> = {
   }),
   'podTemplate.sidecars[].image': (bad) => ({ revision: image, podTemplate: { sidecars: helper(bad) } }),
   'build.repository': (bad) => ({ revision: image, build: { ...build, repository: bad } }),
+  'build.upload.repository': (bad) => ({
+    revision: image,
+    build: { ...build, upload: { digest: `sha256:${'a'.repeat(64)}`, repository: bad } },
+  }),
 };
 
 /** What is checked of a host, by the field, and the test that checks it. */

@@ -12,7 +12,7 @@ new pods (decision 0032).
 {{- end -}}
 {{- with .Values.namespaces.names -}}{{- $_ := set $data "BERTH_NAMESPACES" (join "," .) -}}{{- end -}}
 {{- if .Values.policy -}}{{- $_ := set $data "BERTH_POLICY" "/etc/berth/policy/policy.yaml" -}}{{- end -}}
-{{- if eq .Values.hosting "cloud" -}}
+{{- if include "berth.builds" . -}}
 {{- $_ := set $data "BERTH_BUILD_NAMESPACE" .Values.builds.namespace -}}
 {{- $_ := set $data "BERTH_BUILD_BERTH_IMAGE" (include "berth.image" (dict "image" .Values.image "root" .)) -}}
 {{- end -}}

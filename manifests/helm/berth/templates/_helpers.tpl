@@ -67,6 +67,11 @@ Chart.yaml, else by the version of the chart. A tag of the user thus replaces th
 {{- if or .Values.singlePod (index .Values .role).enabled -}}true{{- end -}}
 {{- end }}
 
+{{/* Whether the cluster builds images: "true" or nothing. Takes the root context. */}}
+{{- define "berth.builds" -}}
+{{- if ternary (eq .Values.hosting "cloud") (eq (toString .Values.builds.enabled) "true") (kindIs "invalid" .Values.builds.enabled) -}}true{{- end -}}
+{{- end }}
+
 {{/* DNS at any address: the DNS of the cluster, also on an unprivileged port, and a cache at a link-local address of the node. */}}
 {{- define "berth.dnsEgress" -}}
 - ports:

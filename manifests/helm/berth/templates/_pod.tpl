@@ -16,6 +16,10 @@ context).
 {{- $mounts = append $mounts (dict "name" "ca-bundle" "mountPath" "/etc/berth/ca" "readOnly" true) -}}
 {{- $env = append $env (dict "name" "NODE_EXTRA_CA_CERTS" "value" "/etc/berth/ca/ca.crt") -}}
 {{- end -}}
+{{- /* The default depends on the hosting mode. */ -}}
+{{- if not (kindIs "invalid" .root.Values.builds.enabled) -}}
+{{- $env = append $env (dict "name" "BERTH_BUILDS" "value" (toString .root.Values.builds.enabled)) -}}
+{{- end -}}
 {{- $env = append $env (dict "name" "NODE_OPTIONS" "value" (include "berth.nodeOptions" $own.resources)) -}}
 {{- /* A common variable can be a secret setting of some roles only. The other roles do not get it. */ -}}
 {{- $extra := list -}}

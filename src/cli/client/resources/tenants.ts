@@ -54,7 +54,8 @@ function takesQuotas(made: Command): Command {
     .addOption(option('--memory-mb <mib>', 'maximum of memory in MiB', fractional))
     .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional))
     .addOption(option('--gpus <n>', 'maximum number of GPUs', whole))
-    .addOption(option('--domains <n>', 'maximum number of additional hosts', whole));
+    .addOption(option('--domains <n>', 'maximum number of additional hosts', whole))
+    .addOption(option('--uploads-mb <mib>', 'maximum size of all uploaded folders in MiB', whole));
 }
 
 type Quota = number | 'none';
@@ -66,11 +67,20 @@ interface QuotaOptions {
   readonly storageGi?: Quota;
   readonly gpus?: Quota;
   readonly domains?: Quota;
+  readonly uploadsMb?: Quota;
 }
 
 const limitOf = (quota: Quota | undefined) => (quota === 'none' ? null : quota);
 
-const quotasOf = ({ deployments, cpu, memoryMb, storageGi, gpus, domains }: QuotaOptions): Quotas =>
+const quotasOf = ({
+  deployments,
+  cpu,
+  memoryMb,
+  storageGi,
+  gpus,
+  domains,
+  uploadsMb,
+}: QuotaOptions): Quotas =>
   given({
     deployments: limitOf(deployments),
     cpu: limitOf(cpu),
@@ -78,6 +88,7 @@ const quotasOf = ({ deployments, cpu, memoryMb, storageGi, gpus, domains }: Quot
     storage_gi: limitOf(storageGi),
     gpus: limitOf(gpus),
     domains: limitOf(domains),
+    uploads_mb: limitOf(uploadsMb),
   });
 
 const create = (host: Host) =>

@@ -59,7 +59,7 @@ function hostParts({ resource }: Observed, { policy, platform, allowsPrivateHost
     const why = `the policy (custom_url.refused_hosts) does not allow the host ${host}`;
     found.push({ field: 'spec.routing.url', why, until: 'field changes' });
   }
-  if (build !== undefined && !allowsPrivateHosts && !isPublicHost(new URL(build.repoUrl).hostname)) {
+  if (build?.repoUrl !== undefined && !allowsPrivateHosts && !isPublicHost(new URL(build.repoUrl).hostname)) {
     const why = 'has a private address, and this installation does not call private addresses';
     found.push({ field: 'spec.build.repoUrl', why, until: 'upgrade' });
   }

@@ -92,9 +92,17 @@ function images({ spec }: ObservedResource): Forbidden[] {
     const [issue] = image === undefined ? [] : (imageSchema.safeParse(image).error?.issues ?? []);
     return issue === undefined ? [] : [notOfPodTemplate(path, issue.message)];
   });
-  if (build === undefined || isRepository(build.repository)) return wrong;
+  const repositories = [
+    ['spec.build.repository', build?.repository],
+    ['spec.build.upload.repository', build?.upload?.repository],
+  ] as const;
   const message = 'must be a repository of a registry, without tag and digest';
-  return [...wrong, notOfPodTemplate('spec.build.repository', message)];
+  return [
+    ...wrong,
+    ...repositories
+      .filter(([, repository]) => repository !== undefined && !isRepository(repository))
+      .map(([path]) => notOfPodTemplate(path, message)),
+  ];
 }
 
 /** Limits of 0 outside the pod template, which an earlier CRD accepted. */

@@ -112,7 +112,7 @@ function endedAt(job: ObservedJob, now: Date): number {
 
 function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
   const end = endOf(job);
-  const result = pod === undefined ? null : resultOf(pod);
+  const result = pod === undefined ? null : resultOf(pod, input.build);
   if (result !== null) return succeeded(job, result, input);
   if (end?.type === 'Failed' && end.reason === 'DeadlineExceeded') {
     return failed(timedOut(input, end.lastTransitionTime), input, job);
@@ -142,12 +142,14 @@ function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt):
   return { status: { ...status, ...reason, message: slow.message }, start, recheckAt };
 }
 
-function resultOf(pod: ObservedPod): BuildResult | null {
+/** null: the build has no complete result. That of a repository has a commit. */
+function resultOf(pod: ObservedPod, { repoUrl }: BuildSpec): BuildResult | null {
   const { container } = stepsOf(pod).find(({ step }) => step === 'result') ?? {};
   const { terminated } = container?.state ?? {};
   if (terminated?.exitCode !== 0) return null;
   try {
-    return buildResultSchema.parse(JSON.parse(terminated.message ?? ''));
+    const result = buildResultSchema.parse(JSON.parse(terminated.message ?? ''));
+    return repoUrl !== undefined && result.commit === undefined ? null : result;
   } catch {
     return null;
   }

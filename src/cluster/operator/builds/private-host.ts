@@ -13,6 +13,7 @@ export function withoutPrivateHost(
   { revisionId, number, repoUrl }: BuildSpec,
   { sourceVariables }: Pick<BuildConfig, 'sourceVariables'>,
 ): BuildJudgement {
+  if (repoUrl === undefined) return judgement;
   const { hostname } = new URL(repoUrl);
   const isAllowed = sourceVariables['BERTH_GIT_ALLOW_PRIVATE'] === 'true' || isPublicHost(hostname);
   if (judgement.start === null || isAllowed) return judgement;

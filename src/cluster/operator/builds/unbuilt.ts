@@ -11,6 +11,7 @@ export function unbuiltStatus({ spec, status }: ObservedResource): BuildStatus |
   const before = status?.build?.revisionId === revisionId ? status.build : undefined;
   // An operator with builds wrote this final status, which does not change.
   if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return before;
-  const message = 'the operator of this cluster runs no builds: builds need BERTH_HOSTING=cloud';
+  const message =
+    'the operator of this cluster runs no builds: builds need BERTH_HOSTING=cloud or BERTH_BUILDS=true';
   return { revisionId, number, phase: 'Failed', reason: 'BuildsUnavailable', message };
 }

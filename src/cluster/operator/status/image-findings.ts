@@ -48,6 +48,7 @@ export function buildFinding({ resource, build }: Observed): Finding | null {
 function wording(build: BuildStatus, revision: string): { reason: Reason; message: string } {
   const { phase, step, image, commit, reason = '', message } = build;
   const why = message === undefined ? '' : `: ${message}`;
+  const origin = commit === undefined ? 'the uploaded folder' : `commit ${commit}`;
   switch (phase) {
     case 'Waiting':
       return { reason: 'AwaitingBuild', message: `${revision} waits for its build to start${why}` };
@@ -56,7 +57,7 @@ function wording(build: BuildStatus, revision: string): { reason: Reason; messag
       return { reason: 'Building', message: `${revision} is being built: ${where}${why}` };
     }
     case 'Succeeded':
-      return { reason: 'ImageBuilt', message: `${revision}: image ${image} was built from commit ${commit}` };
+      return { reason: 'ImageBuilt', message: `${revision}: image ${image} was built from ${origin}` };
     case 'Failed': {
       const known = Object.hasOwn(REASONS, reason) ? (reason as Reason) : 'BuildFailed';
       return { reason: known, message: `the build of ${revision} failed${why}` };

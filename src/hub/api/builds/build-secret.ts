@@ -29,9 +29,22 @@ export function buildPushCredential(
   return authority.dockerConfig(authority.credential('build', deployment, expiresAt));
 }
 
+/** The credentials with which a build reads the uploaded folders of its deployment. Empty: it reads a repository. */
+export function uploadCredential(
+  authority: RegistryAuthority | null,
+  deployment: Deployment,
+  { upload }: BuildSpec,
+  now: Date,
+): Record<string, string> {
+  if (authority === null || upload === undefined) return {};
+  const expiresAt = new Date(now.getTime() + VALID_MS);
+  const credential = authority.credential('source', deployment, expiresAt);
+  return { [BUILD_SECRET_KEYS.sourceConfig]: authority.dockerConfig(credential) };
+}
+
 /** The token of an integration is sent only to its own host. */
 function gitData({ repoUrl }: BuildSpec, git: GitCredential | null): Record<string, string> {
-  if (git === null || !isOnHost(repoUrl, git.hostUrl)) return {};
+  if (git === null || repoUrl === undefined || !isOnHost(repoUrl, git.hostUrl)) return {};
   return {
     [BUILD_SECRET_KEYS.gitUsername]: gitUsername(git.provider),
     [BUILD_SECRET_KEYS.gitToken]: git.token,
@@ -42,8 +55,8 @@ function gitData({ repoUrl }: BuildSpec, git: GitCredential | null): Record<stri
 export function buildSecret(
   build: BuildSpec,
   git: GitCredential | null,
-  dockerConfig: string,
+  { dockerConfig, upload }: { readonly dockerConfig: string; readonly upload: Record<string, string> },
 ): NonNullable<ApplyWork['build_secret']> {
-  const data = { ...gitData(build, git), [BUILD_SECRET_KEYS.dockerConfig]: dockerConfig };
+  const data = { ...gitData(build, git), ...upload, [BUILD_SECRET_KEYS.dockerConfig]: dockerConfig };
   return { name: build.secretName, revision_id: build.revisionId, data };
 }

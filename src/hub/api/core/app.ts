@@ -26,6 +26,7 @@ import { revisionRoutes } from '../revisions/revision-routes.ts';
 import { serializerCompiler } from '../serialization/response-serializer.ts';
 import { authRoutes } from '../sign-in/auth-routes.ts';
 import { sessionFinder } from '../sign-in/session-finder.ts';
+import { sourceRoutes, UPLOAD_MS } from '../sources/source-routes.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
 import { accessCheck, createAccessWatch } from '../tenancy/access-watch.ts';
@@ -44,6 +45,7 @@ import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
 import { authenticate, recheckSessions } from './auth.ts';
 import { limitBodies } from './body-limit.ts';
+import { limitBodyTime } from './body-time.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { ApiError, errorHandler, noRoute } from './errors.ts';
 import { announceShutdown } from './graceful-shutdown.ts';
@@ -58,8 +60,8 @@ import { validatorCompiler } from './validation.ts';
 /** Creates the HTTP API, without listening. */
 
 /**
- * Time in milliseconds within which a request must arrive completely. A new connection must send a request within this
- * time.
+ * Time in milliseconds within which the headers of a request must arrive, and then its body. A new connection must send a
+ * request within this time.
  */
 const REQUEST_TIMEOUT_MS = 30_000;
 /**
@@ -75,8 +77,8 @@ const LATE_CHECK_MS = 1_000;
 const MAX_PARAM_LENGTH = MAX_NAME * 4 * 3 * 3;
 
 /**
- * Node's options for late requests. Node uses the larger of headersTimeout (60 s by default) and requestTimeout as the
- * limit of the whole request, and checks every 30 s by default. Without both settings, a body could take 90 s.
+ * Node's options for late requests. The headers must arrive in this time. body-time.ts limits the body, because the limit of
+ * Node for the whole request (requestTimeout) is that of an upload. Node checks every 30 s by default.
  */
 const lateRequests = (timeoutMs: number) => ({
   headersTimeout: timeoutMs,
@@ -177,7 +179,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   const app = fastify({
     bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
     trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: Math.max(requestTimeoutMs, UPLOAD_MS),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     genReqId: requestId,
     requestIdHeader: false,
@@ -192,6 +194,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     },
   });
   app.server.on('checkExpectation', answerExpectation);
+  const bodyTime = limitBodyTime(app.server, requestTimeoutMs);
   addParser(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -221,6 +224,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
     redeployRoutes(scoped, deps);
+    sourceRoutes(scoped, deps, bodyTime);
     buildLogRoutes(scoped, deps, watch);
     logRoutes(scoped, deps, watch);
     explainRoutes(scoped, deps);

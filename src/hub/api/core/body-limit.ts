@@ -8,6 +8,13 @@ import { ApiError } from './errors.ts';
  * Each body has a separate limit and must arrive within half a minute. The limits apply per process.
  */
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route reads its body as a stream, with limits of its own. */
+    streamsBody?: true;
+  }
+}
+
 export interface BodyLimits {
   /** Maximum bytes of all bodies. */
   readonly total: number;
@@ -32,8 +39,8 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** The expected size of a body: its Content-Length, or the limit of the route. */
 function claimed({ method, headers, routeOptions }: FastifyRequest): number {
-  // Methods whose body is not read.
-  if (method === 'GET' || method === 'HEAD') return 0;
+  // Methods whose body is not read, and bodies that are not held in memory.
+  if (method === 'GET' || method === 'HEAD' || routeOptions.config.streamsBody === true) return 0;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : routeOptions.bodyLimit;
   const size = Number(length);

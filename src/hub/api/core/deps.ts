@@ -14,6 +14,7 @@ import type { KnownRoom } from '../../store/tenancy/known-room.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
 import type { SessionTimes } from '../sign-in/session-finder.ts';
+import type { SourceStore } from '../sources/source-store.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /**
@@ -82,6 +83,12 @@ export interface ApiDeps {
   readonly builds?: boolean;
   /** Issues tokens for the registry; absent or null: the registry does not use the hub. */
   readonly registryAuthority?: RegistryAuthority | null;
+  /** Stores uploaded folders; absent or null: this installation stores none. */
+  readonly sourceStore?: SourceStore | null;
+  /** How long an upload waits for its turn, in milliseconds; default: 20 s. */
+  readonly uploadWaitMs?: number;
+  /** Time in which the next part of an upload must arrive, in milliseconds; default: 30 s. */
+  readonly uploadIdleMs?: number;
   /** Lifetime of push credentials, in seconds; default: one hour. */
   readonly pushTokenSeconds?: number;
   readonly internalKey?: InternalKey | null;

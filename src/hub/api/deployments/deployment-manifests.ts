@@ -35,7 +35,11 @@ export function customResourceOf(
   const repository = registryAuthority?.repositoryOf(deployment) ?? null;
   const build =
     registry !== null && revision !== null && isToBuild(revision)
-      ? { revision, repository: imageRepository(registry, deployment) }
+      ? {
+          revision,
+          repository: imageRepository(registry, deployment),
+          sourceRepository: registryAuthority?.sourceRepositoryOf(deployment) ?? null,
+        }
       : null;
   return toManagedDeployment({ deployment, revision, secretNames, tracingProject, repository, build });
 }

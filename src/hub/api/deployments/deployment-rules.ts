@@ -13,6 +13,7 @@ import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
 import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { isBuilt } from '../../../domain/uploads/upload.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
 import { HostTaken } from '../../store/deployments/taken-host.ts';
@@ -64,16 +65,19 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
   throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
-/** The settings of a repository, whose Procfile can create the queue component later. */
-function withPossibleWorker({ repo_url }: SourceConfig, settings: RunSettings): RunSettings {
-  return repo_url === null ? settings : { ...settings, procfile: { worker: 'any', ...settings.procfile } };
+/** The settings of a repository or an uploaded folder, whose Procfile can create the queue component later. */
+function withPossibleWorker({ repo_url }: SourceConfig, settings: WithUpload): RunSettings {
+  if (repo_url === null && settings.upload === undefined) return settings;
+  return { ...settings, procfile: { worker: 'any', ...settings.procfile } };
 }
+
+type WithUpload = RunSettings & Pick<SourceRevisionConfig, 'upload'>;
 
 /** source_config with the limits of defaults that the policy sets now, also for components that commands create. */
 export function withCeilings(
   { policy }: Pick<ApiDeps, 'policy'>,
   sourceConfig: SourceConfig,
-  settings: RunSettings,
+  settings: WithUpload,
 ): SourceConfig {
   const { default_ceilings: _former, ...config } = sourceConfig;
   const { default_ceilings } = withDefaultCeilings(
@@ -133,12 +137,13 @@ export function newRevision(
   resolvedImage: string | null = pinnedImage(config.image_uri),
 ): NewRevision {
   const id = uuidv7();
-  if (source === 'git_host' && config.image_uri === null && resolvedImage === null) {
+  if (isBuilt(source, config) && config.image_uri === null && resolvedImage === null) {
+    const from = config.upload === undefined ? 'repository' : 'uploaded folder';
     return {
       id,
       status: 'AWAITING_BUILD',
       reason: 'AwaitingBuild',
-      message: 'The image will be built from the repository.',
+      message: `The image will be built from the ${from}.`,
     };
   }
   return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };

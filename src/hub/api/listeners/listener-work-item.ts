@@ -16,7 +16,7 @@ import { openToken, type SealedIntegration } from '../../store/builds/integratio
 import { SecretBoxError } from '../../store/core/errors.ts';
 import type { DueApply, DuePurge, DueWork } from '../../store/listeners/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../../store/secrets/secret-box.ts';
-import { buildPushCredential, buildSecret } from '../builds/build-secret.ts';
+import { buildPushCredential, buildSecret, uploadCredential } from '../builds/build-secret.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 
@@ -67,9 +67,13 @@ function pullSecret(
 }
 
 /** The requested build; null: no build is requested, or the image has no registry. */
-function buildInput({ registry }: Rendering, { deployment, build }: DueApply): BuildInput | null {
+function buildInput({ registry, authority }: Rendering, { deployment, build }: DueApply): BuildInput | null {
   if (build === null || registry === null) return null;
-  return { revision: build.revision, repository: imageRepository(registry, deployment) };
+  return {
+    revision: build.revision,
+    repository: imageRepository(registry, deployment),
+    sourceRepository: authority?.sourceRepositoryOf(deployment) ?? null,
+  };
 }
 
 /** The error names the integration, because the deployment's own secrets can be decrypted. */
@@ -99,7 +103,9 @@ function buildSecretOf(
   if (build === undefined) return {};
   const { integration = null } = due ?? {};
   const git = integration === null ? null : { ...integration, token: gitToken(box, integration) };
-  return { build_secret: buildSecret(build, git, buildPushCredential(authority, deployment, now)) };
+  const dockerConfig = buildPushCredential(authority, deployment, now);
+  const upload = uploadCredential(authority, deployment, build, now);
+  return { build_secret: buildSecret(build, git, { dockerConfig, upload }) };
 }
 
 /**

@@ -10,8 +10,8 @@ import { type ApiObserver, UNOBSERVED } from './observer.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether the response waits for events (a long poll, a followed log), so that its duration is not measured. A route
-     * that also responds at once decides for each request.
+     * Whether the response waits for events (a long poll, a followed log) or for a long body of the client, so that its
+     * duration is not measured. A route that also responds at once decides for each request.
      */
     waits?: true | ((request: FastifyRequest) => boolean);
   }

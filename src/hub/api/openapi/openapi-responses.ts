@@ -142,7 +142,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   415: {
     name: 'UnsupportedMediaType',
-    description: 'The body is not application/json.',
+    description: 'The body has a media type that the operation does not accept.',
     schema: SENTENCE,
     detail: 'The body must be application/json.',
   },
@@ -181,7 +181,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   502: {
     name: 'BadGateway',
-    description: 'The git host returned an invalid response.',
+    description: 'The git host or the registry returned an error or an invalid response.',
     schema: SENTENCE,
     detail: 'The git host cannot be reached or responds with an error. Check host_url, or try again.',
   },

@@ -94,12 +94,17 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
   return {
     ...schema,
     description,
-    headers: { ...TENANT_HEADER, properties: { ...headers.properties, ...TENANT_HEADER.properties } },
+    headers: {
+      ...TENANT_HEADER,
+      ...(headers.required === undefined ? {} : { required: headers.required }),
+      properties: { ...headers.properties, ...TENANT_HEADER.properties },
+    },
   };
 }
 
 /** The usual spelling of headers in clients. HTTP ignores case. */
 const HEADER_NAMES: Readonly<Record<string, string>> = {
+  'content-digest': 'Content-Digest',
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
   'if-none-match': 'If-None-Match',

@@ -19,6 +19,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/deployments/{deployment_id}/tag-values': 'listDeploymentTags',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',
   'POST /v2/deployments/{deployment_id}/push-token': 'createPushToken',
+  'POST /v2/deployments/{deployment_id}/sources': 'uploadSource',
 
   'GET /v2/deployments/{deployment_id}/revisions': 'listRevisions',
   'POST /v2/deployments/{deployment_id}/revisions': 'createRevision',

@@ -1,12 +1,13 @@
 import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
-import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
-import { repeatedContent } from '../../../domain/revision/redeploy.ts';
+import { type RepeatedContent, repeatedContent } from '../../../domain/revision/redeploy.ts';
 import { addsOrRemovesPods, namesOf } from '../../../domain/run-settings/revision-content.ts';
 import { sameRunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { isUploadStored } from '../../store/builds/uploads.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
@@ -86,6 +87,13 @@ async function repeatedRevision(
   return revision;
 }
 
+/** What a new revision contains. */
+export interface RevisionContent {
+  readonly sourceRevisionConfig: SourceRevisionConfig;
+  readonly secretsId: string | null;
+  readonly secrets: readonly Secret[];
+}
+
 /**
  * Secrets and run settings that differ from the current ones are checked as in a PATCH: against the current source_config,
  * rules, policy and quotas if they move a data service or create a component, and otherwise against the policy about variables. A revision whose secrets cannot be
@@ -93,22 +101,20 @@ async function repeatedRevision(
  * @returns the quota usage of the deployment
  * @throws ApiError 400 with all violated rules, SecretBoxError
  */
-async function judge(
+export async function judgeContent(
   deps: ApiDeps,
   transaction: Transaction,
   before: DeploymentRecord,
-  revision: RevisionRecord,
+  { sourceRevisionConfig, secretsId, secrets }: RevisionContent,
 ): ReturnType<typeof quotaUsage> {
   const { id: deploymentId, tenantId, sourceConfig, appName } = before;
-  const { sourceRevisionConfig } = revision;
-  const secrets = openSecrets(deps.secretBox, revision.secrets);
   const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames: namesOf(secrets) };
   const isSame =
-    revision.secretsId === (before.secrets?.id ?? null) &&
+    secretsId === (before.secrets?.id ?? null) &&
     sameRunSettings(sourceRevisionConfig, before.sourceRevisionConfig);
   if (isSame) return quotaUsage(deps, transaction, tenantId, asked);
   const present = readableSecrets(deps.secretBox, before);
-  const content = { sourceRevisionConfig, secrets };
+  const content = { sourceRevisionConfig, secrets: [...secrets] };
   if (!addsOrRemovesPods(sourceConfig, { ...before, secrets: present }, content)) {
     const { env: storedEnv = [], secretReferences: storedReferences = [] } = before.sourceRevisionConfig;
     const { env = [], secretReferences: references = [] } = sourceRevisionConfig;
@@ -139,6 +145,22 @@ function checkRef(
   if (issues.length > 0) throw brokenRules(issues);
 }
 
+/** A revision that is built again needs its uploaded folder. @throws ApiError 409 */
+async function checkUpload(
+  transaction: Transaction,
+  { tenantId, deploymentId }: RepeatRequest,
+  { number }: RevisionRecord,
+  { sourceRevisionConfig: { upload }, resolvedImage }: RepeatedContent,
+): Promise<void> {
+  if (upload === undefined || resolvedImage !== null) return;
+  const place = { tenantId, deploymentId, digest: upload.digest };
+  if (await isUploadStored(transaction, place)) return;
+  throw new ApiError(
+    409,
+    `The uploaded folder of revision ${number} is no longer stored: deploy the folder again.`,
+  );
+}
+
 async function write(
   deps: ApiDeps,
   transaction: Transaction,
@@ -151,7 +173,11 @@ async function write(
   const how = repetition === 'latest' ? 'fresh' : 'same';
   const content = repeatedContent(how, before.source, repeated);
   checkRef(before, content.sourceRevisionConfig);
-  const usage = await judge(deps, transaction, before, repeated);
+  await checkUpload(transaction, request, repeated, content);
+  const { sourceRevisionConfig: wanted, secretsId } = repeated;
+  const secrets = openSecrets(deps.secretBox, repeated.secrets);
+  const judged = { sourceRevisionConfig: wanted, secretsId, secrets };
+  const usage = await judgeContent(deps, transaction, before, judged);
   const record = await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,
     sourceConfig: before.sourceConfig,

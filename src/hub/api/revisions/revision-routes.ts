@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { revisionBuildSchema } from '../../../domain/builds/build.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { REVISION_STATUSES } from '../../../domain/revision/states.ts';
+import { uploadSchema } from '../../../domain/uploads/upload.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { findRevision, listRevisions, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { tenantOf } from '../core/auth.ts';
@@ -39,6 +40,11 @@ export const revisionStatusSchema = z
   .enum(REVISION_STATUSES)
   .meta({ id: 'RevisionStatus', description: 'Status of the revision.' });
 
+const shownUploadSchema = z.object(uploadSchema.shape).meta({
+  id: 'RevisionUpload',
+  description: 'The uploaded folder that the revision is built from, and how.',
+});
+
 export const revisionSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
@@ -52,6 +58,7 @@ export const revisionSchema = z
     ),
     ...shownSecretReferences,
     effective_commands: effectiveCommandsSchema.optional(),
+    upload: shownUploadSchema.optional(),
     resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
     build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
     created_at: timeSchema.describe('Time of creation.'),
@@ -95,6 +102,9 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     source_revision_config: presentRevisionConfig(record.sourceRevisionConfig),
     ...presentSecretReferences(record.sourceRevisionConfig),
     ...presentCommands(record.sourceRevisionConfig),
+    ...(record.sourceRevisionConfig.upload === undefined
+      ? {}
+      : { upload: record.sourceRevisionConfig.upload }),
     resolved_image: record.resolvedImage,
     build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),

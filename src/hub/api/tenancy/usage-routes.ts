@@ -1,7 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { quotasInForce, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
+import {
+  quotasInForce,
+  type TenantQuotas,
+  tenantQuotasSchema,
+} from '../../../domain/policy/tenant-quotas.ts';
+import { MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
+import { uploadedBytes } from '../../store/builds/uploads.ts';
 import { findTenant } from '../../store/tenancy/tenants.ts';
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -42,6 +48,12 @@ const usageSchema = z
           .describe(
             'Additional hosts of deployments that are not being deleted. Absent: there are no hosts, and no quota limits them.',
           ),
+        uploads_mb: z
+          .int()
+          .optional()
+          .describe(
+            'Size of all stored uploaded folders in MiB. Absent: no folder is stored, and no quota limits them.',
+          ),
       })
       .meta({
         id: 'UsageAmounts',
@@ -49,6 +61,16 @@ const usageSchema = z
       }),
   })
   .meta({ id: 'Usage', description: 'Usage and quotas of a tenant.' });
+
+/** An amount that is shown only if it is used or limited. @param used undefined: nothing is used */
+function usedOrLimited<Name extends 'gpus' | 'domains' | 'uploads_mb'>(
+  name: Name,
+  used: number | undefined,
+  quotas: TenantQuotas,
+) {
+  const isShown = used !== undefined || quotas[name] != null;
+  return (isShown ? { [name]: used ?? 0 } : {}) as { [N in Name]?: number };
+}
 
 /** `/v2/usage`. */
 export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -72,9 +94,8 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
         const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains } = used;
+        const uploadsMb = Math.ceil((await uploadedBytes(transaction, tenantId)) / MEBIBYTE);
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
-        const showsGpus = gpus !== undefined || quotas.gpus != null;
-        const showsDomains = domains !== undefined || quotas.domains != null;
         return {
           quotas,
           usage: {
@@ -84,8 +105,9 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
             memory_mb: memoryMb,
             storage_gi: storageGi,
             ...(keptGi === undefined ? {} : { kept_storage_gi: keptGi }),
-            ...(showsGpus ? { gpus: gpus ?? 0 } : {}),
-            ...(showsDomains ? { domains: domains ?? 0 } : {}),
+            ...usedOrLimited('gpus', gpus, quotas),
+            ...usedOrLimited('domains', domains, quotas),
+            ...usedOrLimited('uploads_mb', uploadsMb > 0 ? uploadsMb : undefined, quotas),
           },
         };
       });

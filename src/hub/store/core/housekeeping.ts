@@ -1,6 +1,7 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { TERMINAL_STATUSES } from '../../../domain/revision/states.ts';
 import { pruneBuildLogs } from '../builds/build-logs.ts';
+import { enqueueUnusedUploads } from '../builds/uploads.ts';
 import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
 import { renewBuildCredentials } from '../secrets/build-credentials.ts';
 import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
@@ -140,6 +141,8 @@ export const choresOf = (keptSecrets: number): readonly Chore[] => [
     portion: (transaction) => pruneSecrets(transaction, keptSecrets),
   },
   { what: 'logs of old builds', portion: pruneBuildLogs },
+  // The cleanup of the registry removes the uploads.
+  { what: 'uploads that no revision needs', portion: enqueueUnusedUploads },
 ];
 
 /**

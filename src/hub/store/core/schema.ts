@@ -8,3 +8,4 @@ export * from '../schema/sessions.ts';
 export * from '../schema/tags.ts';
 export * from '../schema/tenancy.ts';
 export * from '../schema/tokens.ts';
+export * from '../schema/uploads.ts';

@@ -59,8 +59,9 @@ test('every route that writes records an event with the API key as its actor', a
     await BEFORE[nameOf(route)]?.(maker, ids);
     // A key that has done nothing before.
     const client = await api.client(maker.tenantId, ALL_SCOPES);
-    const { url, body } = requestOf(route, ids);
-    const answer = await client.call(route.method as 'POST', url, CHANGES[nameOf(route)]?.() ?? body);
+    const { url, payload, headers } = requestOf(route, ids);
+    const body = CHANGES[nameOf(route)]?.() ?? payload;
+    const answer = await client.call(route.method as 'POST', url, body, { ...headers });
     const noted = await api.store.sql<Noted>(
       `SELECT reason, actor_kind, actor_id FROM events
        WHERE actor_id = (SELECT id FROM api_keys WHERE hash = encode(sha256($1::bytea), 'hex'))`,

@@ -90,6 +90,10 @@ async function seed(): Promise<void> {
     'INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_value_id) VALUES ($1, $2, $3, $4)',
     [owner, ids[0]?.deployment, key, value],
   );
+  await store.sql(
+    `INSERT INTO uploads (deployment_id, tenant_id, digest, bytes) VALUES ($1, $2, 'sha256:a', 1)`,
+    [ids[0]?.deployment, owner],
+  );
   // What refers to more than its tenant.
   const [integration, request] = [uuidv7(), uuidv7()];
   await store.sql(

@@ -144,7 +144,13 @@ describe('the remedies', () => {
     'name a redeploy for a revision that failed with %s',
     (reason) => expect(REMEDIES[reason]).toMatchObject({ text: expect.stringMatching(/redeploy\b/) }),
   );
-  test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+  test('asks for the folder when its upload is no longer stored', () => {
+    expect(REMEDIES.UploadMissing).toMatchObject({
+      text: expect.stringContaining('Deploy the folder again'),
+    });
+  });
+  const hasUpload = (reason: string) => reason !== 'UploadMissing';
+  test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)).filter(hasUpload))(
     'name a new revision for a build that failed with %s',
     (reason) =>
       expect(REMEDIES[reason]).toMatchObject({

@@ -11,27 +11,30 @@ import { observeRequests } from '../../../../src/hub/api/observe/observe-request
 import { UNOBSERVED } from '../../../../src/hub/api/observe/observer.ts';
 import { createMetrics } from '../../../../src/metrics/metrics.ts';
 
-test('marks every route that may wait: those with wait_seconds and those that stream', async () => {
+test('marks every route that may wait: those with wait_seconds, and those that stream a response or a body', async () => {
   const app = buildApp(declaringDeps());
   const marked = new Set<string>();
   const following = new Set<string>();
   const waiting = new Set<string>();
   const streamed = new Set<string>();
+  const received = new Set<string>();
   app.addHook('onRoute', ({ url, config, schema = {} }) => {
     if (config?.waits !== undefined) marked.add(url);
     if (config?.waits === isFollowing) following.add(url);
+    if (config?.streamsBody === true) received.add(url);
     const query = schema.querystring as Partial<ZodObject> | undefined;
     const answers = schema.response as Record<number, { content?: object }> | undefined;
     if (Object.hasOwn(query?.shape ?? {}, 'wait_seconds')) waiting.add(url);
     if (Object.hasOwn(answers?.[200]?.content ?? {}, NDJSON)) streamed.add(url);
   });
   await app.ready();
-  expect(marked).toEqual(new Set([...waiting, ...streamed]));
+  expect(marked).toEqual(new Set([...waiting, ...streamed, ...received]));
   expect(following).toEqual(streamed);
   expect([...marked].sort()).toEqual([
     '/v2/deployments/:deployment_id/events',
     '/v2/deployments/:deployment_id/logs',
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
+    '/v2/deployments/:deployment_id/sources',
     '/v2/events',
     '/v2/listeners/:listener_id/log-requests',
     '/v2/listeners/:listener_id/work',

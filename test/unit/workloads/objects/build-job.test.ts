@@ -1,6 +1,7 @@
 import type { V1JobSpec } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import type { BuildConfig } from '../../../../src/contract/render/build-config.ts';
+import type { BuildSpec } from '../../../../src/contract/resource/build.ts';
 import { buildJob } from '../../../../src/workloads/objects/build-job.ts';
 import { buildOf, CONFIG, resourceWith } from '../../cluster/operator/builds/fixtures.ts';
 
@@ -12,6 +13,52 @@ function podOf(more: Partial<BuildConfig>) {
   if (pod == null || source === undefined || image === undefined) throw new Error('the Job has no steps');
   return { pod, source, image, result: pod.containers[0] };
 }
+
+describe('the pod of a build of an uploaded folder', () => {
+  const upload = { digest: `sha256:${'a'.repeat(64)}`, repository: 'registry.example/t/shop-1/sources' };
+
+  function uploadPod(more: Partial<BuildSpec> = {}, config: Partial<BuildConfig> = {}) {
+    const resource = resourceWith({ number: 7 });
+    const { repoUrl: _repoUrl, ref: _ref, configPath: _configPath, ...build } = buildOf(resource);
+    const job = buildJob(resource, { ...build, upload, ...more }, { ...CONFIG, ...config }, 1);
+    const pod = (job.spec as V1JobSpec).template.spec;
+    return { pod, source: pod?.initContainers?.[0], image: pod?.initContainers?.[1] };
+  }
+
+  test('fetches the upload by its digest, with the limits of the policy', () => {
+    expect(uploadPod().source?.args).toEqual([
+      'build-step',
+      'upload',
+      '--repository=registry.example/t/shop-1/sources',
+      `--digest=${upload.digest}`,
+      '--max-packed-mb=64',
+      '--max-unpacked-mb=512',
+      '--max-entries=50000',
+      '--max-path-bytes=1024',
+      '--workspace=/workspace',
+      '--credentials=/credentials/git',
+    ]);
+    const { source } = uploadPod(
+      { upload: { ...upload, dockerfile: '-$(HOME)' }, installCommand: 'make' },
+      { insecureRegistry: true },
+    );
+    expect(source?.args).toEqual(
+      expect.arrayContaining(['--dockerfile=-$$(HOME)', '--install-command=make', '--insecure-registry']),
+    );
+  });
+
+  test('mounts the credentials for the upload only in the first step, and those for the image only in the second', () => {
+    const { pod, source, image } = uploadPod();
+    const secretOf = (name: string) => pod?.volumes?.find((volume) => volume.name === name)?.secret;
+    expect(secretOf('git')?.items).toEqual([{ key: 'source-config.json', path: 'source-config.json' }]);
+    expect(secretOf('git')?.optional).toBeUndefined();
+    const mounts = (step: typeof source) => step?.volumeMounts?.map(({ name }) => name);
+    expect(mounts(source)).toContain('git');
+    expect(mounts(source)).not.toContain('registry');
+    expect(mounts(image)).toContain('registry');
+    expect(mounts(image)).not.toContain('git');
+  });
+});
 
 describe('the pod of a build', () => {
   test('pushes a tag of its revision, and has cache mounts only of its deployment', () => {

@@ -6,7 +6,7 @@ import { DESIRED_REVISION } from '../fragments/desired-revision.ts';
 const NAMES = ['id', 'deploymentId', 'number', 'status', 'build'] as const;
 
 /** Only a failed build can result in no runnable revision, so this is queried only if reports contain builds. */
-const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
+const SETTLED = `(d.source <> 'external_image' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
   AND o.status IN ('DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED')))`;
 
 /** The revisions that reports may affect: those with these statuses or ids, the desired and the active revision. */

@@ -1,7 +1,7 @@
 import { statement } from '../../core/statement.ts';
 import { requeueWhere, SETTLED } from '../../listeners/requeue-work.ts';
 
-const IS_BUILT = `d.source = 'git_host' AND EXISTS (
+const IS_BUILT = `d.source <> 'external_image' AND EXISTS (
   SELECT FROM revisions r WHERE r.deployment_id = d.id AND r.status IN ('AWAITING_BUILD', 'BUILDING'))`;
 
 /** SQL: whether a deployment (alias `d`) reads its repository with the integration. */

@@ -17,7 +17,7 @@ import {
 import { joined, type RowOf } from '../fragments/joined.ts';
 
 /** The revision that the cluster should build (aliases `d`, and `w` of the desired revision). */
-const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source = 'git_host'
+const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source <> 'external_image'
   AND d.delete_requested_at IS NULL AND r.status IN ('AWAITING_BUILD', 'BUILDING')
   AND r.number >= coalesce(w.number, 0) ORDER BY r.number DESC LIMIT 1)`;
 

@@ -27,6 +27,7 @@ export const CONFIG: BuildConfig = {
   workspace: '10Gi',
   cache: true,
   insecureRegistry: false,
+  uploadLimits: { packedMb: 64, unpackedMb: 512, entries: 50_000, pathBytes: 1024 },
   keepSeconds: 3600,
   sourceVariables: {},
   nodeSelector: {},

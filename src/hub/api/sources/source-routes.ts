@@ -1,0 +1,198 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
+import { archiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
+import { contentDigest, type Upload, uploadSettingsShape } from '../../../domain/uploads/upload.ts';
+import { actorOf, tenantOf } from '../core/auth.ts';
+import type { BodyTime } from '../core/body-time.ts';
+import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError } from '../core/errors.ts';
+import { etag, ifMatchHeader } from '../core/etag.ts';
+import { deploymentParams } from '../core/query.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
+import { beginUpload, finishUpload, type UploadRequest } from './upload.ts';
+import { UploadBody } from './upload-body.ts';
+import { endedUpload, storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
+
+/** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
+
+/** Content types of an archive. Generators of clients know only the documented one. */
+const DOCUMENTED_TYPE = 'application/octet-stream';
+const TYPES = ['application/gzip', 'application/x-gzip', DOCUMENTED_TYPE];
+
+/** Maximum number of uploads at the same time in one process. Each keeps the paths of its entries in memory. */
+const MAX_AT_ONCE = 8;
+/** How long an upload waits for its turn. */
+const WAIT_MS = 20_000;
+/** Time in which the next part of an upload must arrive. */
+const IDLE_MS = 30_000;
+
+/** Maximum duration of an upload, in milliseconds. */
+export const UPLOAD_MS = 15 * 60_000;
+
+const headers = z.looseObject({
+  'content-digest': z
+    .string()
+    .max(1024)
+    .refine((header) => contentDigest(header) !== null, 'must have the form sha-256=:BASE64:, with 32 bytes')
+    .describe(
+      'SHA-256 of the body, as sha-256=:BASE64: (RFC 9530). It identifies the upload: the same upload with the same settings is built once.',
+    )
+    .meta({ examples: ['sha-256=:RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=:'] }),
+  'if-match': ifMatchHeader,
+});
+
+const query = z.strictObject(uploadSettingsShape).superRefine((settings, ctx) => {
+  if (settings.dockerfile === undefined || settings.workflow_config_path === undefined) return;
+  ctx.addIssue({
+    code: 'custom',
+    path: ['dockerfile'],
+    message: 'must not be set together with workflow_config_path',
+  });
+});
+
+/** The parser passes the body on as a stream. */
+const body = z.unknown().meta({
+  id: 'SourceArchive',
+  type: 'string',
+  format: 'binary',
+  description:
+    'A tar archive of the folder, compressed with gzip. Names are relative to the folder. The type application/gzip is accepted too.',
+});
+
+/** Passes bodies on unread. */
+function takeArchives(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload));
+  app.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new ApiError(415, `The body must be ${TYPES[0]} or ${DOCUMENTED_TYPE}.`), undefined),
+  );
+}
+
+/** The size of the body if the client states it, otherwise the largest allowed size. */
+function expectedBytes({ headers: { 'content-length': length } }: FastifyRequest, most: number): number {
+  return length === undefined ? most : Number(length);
+}
+
+class Uploads {
+  readonly #deps: ApiDeps;
+  readonly #limiter: FairLimiter;
+  readonly #ofTenant = new Map<string, number>();
+
+  constructor(deps: ApiDeps) {
+    this.#deps = deps;
+    this.#limiter = new FairLimiter({ total: MAX_AT_ONCE, perTenant: deps.policy.uploads.at_once });
+  }
+
+  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503 */
+  async run<T>(tenantId: string, upload: () => Promise<T>): Promise<T> {
+    const turn = new AbortController();
+    const timer = setTimeout(() => turn.abort(), this.#deps.uploadWaitMs ?? WAIT_MS);
+    const counted = async () => {
+      clearTimeout(timer);
+      this.#count(tenantId, 1);
+      try {
+        return await upload();
+      } finally {
+        this.#count(tenantId, -1);
+      }
+    };
+    try {
+      return await this.#limiter.run(tenantId, counted, turn.signal);
+    } catch (error) {
+      if (!turn.signal.aborted || error !== turn.signal.reason) throw error;
+      throw tooManyUploads((this.#ofTenant.get(tenantId) ?? 0) >= this.#deps.policy.uploads.at_once);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #count(tenantId: string, by: number): void {
+    const running = (this.#ofTenant.get(tenantId) ?? 0) + by;
+    if (running === 0) this.#ofTenant.delete(tenantId);
+    else this.#ofTenant.set(tenantId, running);
+  }
+}
+
+/** Stores the content of an upload, and creates its revision. */
+async function receive(
+  deps: ApiDeps,
+  { request, reply, closing }: { request: FastifyRequest; reply: FastifyReply; closing: AbortSignal },
+  asked: UploadRequest,
+) {
+  const { uploads } = deps.policy;
+  const packedBytes = uploads.packed_mb * MEBIBYTE;
+  const { digest } = asked.upload;
+  const signal = AbortSignal.any([disconnectSignal(reply, closing), AbortSignal.timeout(UPLOAD_MS)]);
+  const archive = archiveLimits(uploads);
+  const idleMs = deps.uploadIdleMs ?? IDLE_MS;
+  const content = new UploadBody(request.raw, { digest, packedBytes, archive, idleMs, signal });
+  const expected = expectedBytes(request, packedBytes);
+  try {
+    content.checkSize(expected);
+    const { owner, isStored } = await beginUpload(deps, asked, expected);
+    if (isStored) await content.compare();
+    else if (deps.sourceStore == null) throw storesNoUploads();
+    else await deps.sourceStore.store(owner, digest, content.checked(), signal);
+    return await finishUpload(deps, asked, content.bytes);
+  } catch (error) {
+    const isTooLarge = error instanceof ApiError && [408, 413].includes(error.statusCode);
+    if (isTooLarge || !(await content.discard())) reply.header('connection', 'close');
+    throw signal.aborted ? endedUpload(closing.aborted) : uploadFailure(error);
+  }
+}
+
+export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: BodyTime): void {
+  const closing = shutdownSignal(parent);
+  const uploads = new Uploads(deps);
+  parent.register(async (app) => {
+    takeArchives(app);
+    app.withTypeProvider<ZodTypeProvider>().post(
+      '/v2/deployments/:deployment_id/sources',
+      {
+        config: {
+          access: { scopes: ['deployments:write'] },
+          answerHeaders: ['ETag', 'Location'],
+          streamsBody: true,
+          waits: true,
+        },
+        onRequest: async (request) => bodyTime.exempt(request.raw),
+        schema: {
+          tags: ['revisions'],
+          summary: 'Upload a folder',
+          description:
+            'Uploads a folder, and creates a revision that is built from it. The deployment must have the source internal_image. If the latest revision has the same upload with the same settings, and has not failed, the response is 200 with this revision. If the upload was built before, the new revision uses the image. Follow the build with GET …/revisions/{id}/build-logs?follow=true.',
+          params: deploymentParams,
+          headers,
+          querystring: query,
+          consumes: [DOCUMENTED_TYPE],
+          body,
+          response: {
+            200: revisionSchema,
+            201: revisionSchema,
+            ...errorAnswers(400, 404, 409, 412, 413, 415, 502, 503, 504),
+          },
+        },
+      },
+      async (request, reply) => {
+        const tenantId = tenantOf(request);
+        const { deployment_id: deploymentId } = request.params;
+        const digest = contentDigest(request.headers['content-digest']) ?? '';
+        const upload: Upload = { digest, ...request.query };
+        const ifMatch = request.headers['if-match'];
+        const asked = { tenantId, deploymentId, actor: actorOf(request), ifMatch, upload };
+        const { revision, generation, created } = await uploads.run(tenantId, () =>
+          receive(deps, { request, reply, closing }, asked),
+        );
+        reply
+          .code(created ? 201 : 200)
+          .header('etag', etag(generation))
+          .header('location', `/v2/deployments/${deploymentId}/revisions/${revision.id}`);
+        return presentRevision(revision);
+      },
+    );
+  });
+}

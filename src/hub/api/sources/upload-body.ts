@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ArchiveReader } from '../../../archive/archive-reader.ts';
+import { type ArchiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
+import { ApiError, brokenRules } from '../core/errors.ts';
+
+/** The body of an upload, which is checked while it is read. It is never held in memory as a whole. */
+
+export interface UploadBodyOptions {
+  readonly digest: string;
+  readonly packedBytes: number;
+  readonly archive: ArchiveLimits;
+  /** Time in milliseconds in which the next part must arrive. */
+  readonly idleMs: number;
+  /** Fires when the upload must end. */
+  readonly signal: AbortSignal;
+}
+
+const LATE = 'The request did not arrive within the time limit.';
+
+export class UploadBody {
+  readonly #options: UploadBodyOptions;
+  readonly #parts: AsyncIterator<Buffer>;
+  readonly #ended: Promise<never>;
+  #bytes = 0;
+
+  constructor(raw: IncomingMessage, options: UploadBodyOptions) {
+    this.#options = options;
+    // The connection stays open when reading ends early, so that the client gets the response.
+    this.#parts = raw.iterator({ destroyOnReturn: false });
+    const { signal } = options;
+    this.#ended = new Promise((_, reject) => {
+      const end = () => reject(new ApiError(408, LATE));
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    });
+    this.#ended.catch(() => undefined);
+  }
+
+  /** Number of bytes that were read. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * The content.
+   * @throws ApiError 400 when the archive breaks a rule, 408, 413; ArchiveViolation
+   */
+  async *checked(): AsyncGenerator<Buffer> {
+    const { archive } = this.#options;
+    const reader = new ArchiveReader(archive);
+    try {
+      for await (const part of this.#verified()) {
+        await reader.write(part);
+        yield part;
+      }
+      await reader.end();
+    } finally {
+      reader.destroy();
+    }
+  }
+
+  /** Reads the content of an upload that is stored already. @throws ApiError 400 when it is another one, 408, 413 */
+  async compare(): Promise<void> {
+    for await (const _ of this.#verified());
+  }
+
+  /** Reads the rest, so that a client which does not read while it sends gets the response. @returns false: not all of it */
+  async discard(): Promise<boolean> {
+    try {
+      for (;;) {
+        if ((await this.#next()).done === true) return true;
+        if (this.#bytes > this.#options.packedBytes) return false;
+      }
+    } catch {
+      return false;
+    }
+  }
+
+  /** @throws ApiError 413 */
+  checkSize(bytes: number): void {
+    const { packedBytes } = this.#options;
+    if (bytes <= packedBytes) return;
+    throw new ApiError(413, `The upload is larger than the limit of ${packedBytes / MEBIBYTE} MiB.`);
+  }
+
+  async *#verified(): AsyncGenerator<Buffer> {
+    const hash = createHash('sha256');
+    for (;;) {
+      const { done, value } = await this.#next();
+      if (done === true) break;
+      this.checkSize(this.#bytes);
+      hash.update(value);
+      yield value;
+    }
+    if (`sha256:${hash.digest('hex')}` === this.#options.digest) return;
+    const msg = 'the body has another SHA-256 than the header Content-Digest';
+    throw brokenRules([{ loc: [], msg, type: 'digest_mismatch' }]);
+  }
+
+  /** The next part. @throws ApiError 408; an error of the connection */
+  async #next(): Promise<IteratorResult<Buffer>> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new ApiError(408, LATE)), this.#options.idleMs);
+    try {
+      const next = await Promise.race([this.#parts.next(), late.promise, this.#ended]);
+      if (next.done !== true) this.#bytes += next.value.length;
+      return next;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
