@@ -35,8 +35,8 @@ import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import { signInOptions } from './sign-in.ts';
-import { configuredWorkloads } from './workload-identity.ts';
 import { createSourceStore } from './source-store.ts';
+import { configuredWorkloads } from './workload-identity.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
