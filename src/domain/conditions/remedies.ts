@@ -345,6 +345,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   SignedOut: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
+  VolumeRemoved: HISTORY,
   PushTokenIssued: HISTORY,
   CommitPushed: HISTORY,
   PushNotBuilt: HISTORY,
