@@ -347,6 +347,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   AccessTokenRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
+  VolumeRemoved: HISTORY,
   PushTokenIssued: HISTORY,
   CommitPushed: HISTORY,
   PushNotBuilt: HISTORY,
