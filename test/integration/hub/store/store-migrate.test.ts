@@ -118,13 +118,13 @@ async function readerInTheWay() {
   await client.connect();
   onTestFinished(() => client.end());
   await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
-  await client.query('DROP TABLE deployment_hosts');
-  await client.query('DROP TABLE device_logins, access_tokens, sessions, people');
+  await client.query('DROP TABLE deployment_hosts, device_logins, access_tokens, sessions, people');
   await client.query('DROP FUNCTION berth_claim_hosts CASCADE');
   await client.query('ALTER TABLE tenants DROP COLUMN domain_token');
   await client.query(
     `ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus,
-       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim, DROP COLUMN updated_by`,
+       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim,
+       DROP COLUMN updated_by`,
   );
   await client.query('ALTER TABLE events DROP COLUMN position');
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');
