@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toApiError } from '../core/errors.ts';
-import { escaped } from '../core/html.ts';
+import { escaped } from '../pages/html.ts';
 
 /** The page with the reason why a sign-in failed, for browsers. Programs get the usual JSON. */
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { escaped } from '../core/html.ts';
+import { escaped } from '../pages/html.ts';
 import type { Offer } from './device-decision.ts';
 
 /** The HTML of the page on which a person confirms the login of a device. It has no script. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ROLES, type Role } from '../../../domain/access/roles.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import { ApiError, toApiError } from '../core/errors.ts';
-import { setStyledHeaders } from '../core/page-headers.ts';
+import { setStyledHeaders } from '../pages/page-headers.ts';
 import { requireCookies } from '../sign-in/session-cookies.ts';
 import { findSignedIn, type SignInRoutes } from '../sign-in/signed-in.ts';
 import type { PersonSession } from '../tenancy/principal.ts';

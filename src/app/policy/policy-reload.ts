@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { Config } from '../config/index.ts';
-import type { AccessPolicy } from '../domain/access/access-policy.ts';
-import type { Logger } from '../domain/core/logger.ts';
-import { sameJson } from '../domain/core/same-json.ts';
-import type { Policy } from '../domain/policy/policy.ts';
-import { repeat } from './interval.ts';
+import type { Config } from '../../config/index.ts';
+import type { AccessPolicy } from '../../domain/access/access-policy.ts';
+import type { Logger } from '../../domain/core/logger.ts';
+import { sameJson } from '../../domain/core/same-json.ts';
+import type { Policy } from '../../domain/policy/policy.ts';
+import { repeat } from '../interval.ts';
 import { parsePolicy } from './policy-file.ts';
 
 /**

@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadPolicy } from '../../../src/app/policy-file.ts';
-import { reloadPolicy } from '../../../src/app/policy-reload.ts';
+import { loadPolicy } from '../../../../src/app/policy/policy-file.ts';
+import { reloadPolicy } from '../../../../src/app/policy/policy-reload.ts';
 
 const rule = (role: string) =>
   `access:\n  groups:\n    - { issuer: 'https://id.example.com', group: devs, tenant: shop, roles: [${role}] }\n`;
