@@ -17,24 +17,22 @@ export interface UploadBodyOptions {
 }
 
 const LATE = 'The request did not arrive within the time limit.';
+const late = () => new ApiError(408, LATE);
 
 export class UploadBody {
   readonly #options: UploadBodyOptions;
   readonly #parts: AsyncIterator<Buffer>;
-  readonly #ended: Promise<never>;
+  readonly #timer: NodeJS.Timeout;
+  /** Ends the current wait for a part. null: nothing waits. */
+  #endWait: ((error: ApiError) => void) | null = null;
   #bytes = 0;
 
-  constructor(raw: IncomingMessage, options: UploadBodyOptions) {
+  constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
     this.#options = options;
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
-    const { signal } = options;
-    this.#ended = new Promise((_, reject) => {
-      const end = () => reject(new ApiError(408, LATE));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
-    this.#ended.catch(() => undefined);
+    this.#timer = setTimeout(() => this.#endWait?.(late()), options.idleMs).unref();
+    options.signal.addEventListener('abort', () => this.#endWait?.(late()), { once: true });
   }
 
   /** Number of bytes that were read. */
@@ -100,14 +98,25 @@ export class UploadBody {
 
   /** The next part. @throws ApiError 408; an error of the connection */
   async #next(): Promise<IteratorResult<Buffer>> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new ApiError(408, LATE)), this.#options.idleMs);
     try {
-      const next = await Promise.race([this.#parts.next(), late.promise, this.#ended]);
+      const next = await this.#waitForPart();
       if (next.done !== true) this.#bytes += next.value.length;
       return next;
     } finally {
-      clearTimeout(timer);
+      this.#endWait = null;
     }
+  }
+
+  /**
+   * One promise for each part. A race with a promise that lives as long as the upload would keep all parts in memory, because
+   * that promise would refer to the result of each race.
+   */
+  #waitForPart(): Promise<IteratorResult<Buffer>> {
+    return new Promise((resolve, reject) => {
+      if (this.#options.signal.aborted) return reject(late());
+      this.#endWait = reject;
+      this.#timer.refresh();
+      this.#parts.next().then(resolve, reject);
+    });
   }
 }
