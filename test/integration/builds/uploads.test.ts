@@ -170,11 +170,12 @@ const owner = async ({ id }: Deployment) => {
 };
 
 /** A call of the registry with a token of the hub. */
-async function inRegistry(deployment: Deployment, path: string) {
+async function inRegistry(deployment: Deployment, path: string, method = 'GET') {
   const whose = await owner(deployment);
   const repository = authority.sourceRepositoryOf(whose).slice(registry.host.length + 1);
   const token = await authority.sourceToken(whose, new Date());
   return fetch(`${registry.url}/v2/${repository}/${path}`, {
+    method,
     headers: { authorization: `Bearer ${token}`, accept: 'application/vnd.oci.image.manifest.v1+json' },
   });
 }
@@ -324,6 +325,20 @@ describe('an uploaded folder', () => {
       expect.stringContaining('deploy the folder again'),
     ]);
     expect((await upload(deployment, packed)).status).toBe(200);
+  });
+
+  test('is stored again when the registry has lost it', async () => {
+    const deployment = await internal();
+    const packed = await gzipped(folderOf('lost'));
+    const first = (await upload(deployment, packed)).body;
+    await reportBuilt(deployment, first, { phase: 'Failed', reason: 'UploadMissing', image: undefined });
+    const tag = digestOf(packed).replace(':', '-');
+    const manifest = await inRegistry(deployment, `manifests/${tag}`);
+    const digest = manifest.headers.get('docker-content-digest');
+    expect((await inRegistry(deployment, `manifests/${digest}`, 'DELETE')).status).toBe(202);
+    expect((await upload(deployment, packed)).body).toMatchObject({ number: 2, status: 'AWAITING_BUILD' });
+    expect(await tagsOf(deployment)).toEqual([tag]);
+    expect(await rows(deployment)).toMatchObject([{ stored: true }]);
   });
 
   test('is replaced by an image of the client, and kept by other changes', async () => {

@@ -13,7 +13,7 @@ import { etag, ifMatchHeader } from '../core/etag.ts';
 import { deploymentParams } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
-import { beginUpload, finishUpload, type UploadRequest } from './upload.ts';
+import { beginUpload, finishUpload, recordLost, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
 import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
 
@@ -132,9 +132,12 @@ async function receive(
   try {
     content.checkSize(expected);
     const { owner, isStored } = await beginUpload(deps, asked, expected);
-    if (isStored) await content.compare();
-    else if (deps.sourceStore == null) throw storesNoUploads();
-    else await deps.sourceStore.store(owner, digest, content.checked(), signal);
+    const { sourceStore } = deps;
+    if (sourceStore == null) throw storesNoUploads();
+    const isKept = isStored && (await sourceStore.has(owner, digest, signal));
+    if (isStored && !isKept) await recordLost(deps, asked);
+    if (isKept) await content.compare();
+    else await sourceStore.store(owner, digest, content.checked(), signal);
     return await finishUpload(deps, asked, content.bytes);
   } catch (error) {
     const isTooLarge = error instanceof ApiError && [408, 413].includes(error.statusCode);

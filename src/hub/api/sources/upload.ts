@@ -12,6 +12,7 @@ import {
   type BuiltRevision,
   findBuilt,
   beginUpload as recordBegin,
+  recordMissing,
   finishUpload as recordStored,
 } from '../../store/builds/uploads.ts';
 import type { Transaction } from '../../store/core/database.ts';
@@ -47,7 +48,7 @@ export interface UploadRequest {
 
 export interface BegunUpload {
   readonly owner: Owner;
-  /** Whether the registry has the content already. */
+  /** Whether the content was stored before. The registry may have lost it since. */
   readonly isStored: boolean;
 }
 
@@ -103,6 +104,13 @@ export function beginUpload(deps: ApiDeps, request: UploadRequest, bytes: number
     if (!begun.stored) await checkUploadQuota(deps, transaction, placeOf(request), bytes);
     return { owner: { id, tenantId, appName }, isStored: begun.stored };
   });
+}
+
+/** Records that the registry has lost an upload. It is then not built again before it is stored again. */
+export function recordLost({ database }: ApiDeps, request: UploadRequest): Promise<void> {
+  return database
+    .forTenant(request.tenantId)
+    .transaction((transaction) => recordMissing(transaction, placeOf(request)));
 }
 
 /** Statuses after which the same folder gets another revision. */

@@ -44,6 +44,11 @@ export async function finishUpload(
   return rowCount === 1;
 }
 
+/** Records that the registry does not have the upload, although it was stored. */
+export async function recordMissing({ drizzle }: Transaction, place: UploadPlace): Promise<void> {
+  await drizzle.update(uploads).set({ stored: false }).where(isAt(place));
+}
+
 /** Whether the registry has the upload, and keeps it. */
 export async function isUploadStored({ drizzle }: Reader, place: UploadPlace): Promise<boolean> {
   const [row] = await drizzle
