@@ -498,15 +498,27 @@ describe('an interrupted upload', () => {
   });
 });
 
+/** Runs a cleanup of the registry. @param whose of the registry that is cleaned */
+async function clean(whose = authority): Promise<void> {
+  const { platform } = api.store.database;
+  await platform.transaction(enqueueUnusedUploads);
+  const options = { database: api.store.database, insecure: true, kept: KEPT, logger: recordingLogger() };
+  await createRegistryCleaning({ ...options, authority: whose }).run(new AbortController().signal);
+}
+/** Makes the uploads of a deployment so old that they are removed if no revision needs them. */
+const age = ({ id }: Deployment) =>
+  api.store.sql(`UPDATE uploads SET sent_at = now() - interval '1 hour' WHERE deployment_id = $1`, [id]);
+
 describe('a registry', () => {
   let fake: Server;
   let respond: RequestListener;
   let broken: Awaited<ReturnType<typeof start>>;
+  let registryAuthority: typeof authority;
   beforeAll(async () => {
     fake = createServer((request, response) => respond(request, response));
     await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve));
     const host = `127.0.0.1:${(fake.address() as AddressInfo).port}`;
-    const registryAuthority = createRegistryAuthority(host, keys);
+    registryAuthority = createRegistryAuthority(host, keys);
     const sourceStore = createSourceStore(registryAuthority, { insecure: true, stallMs: 500 });
     broken = await start({ registry: host, registryAuthority, sourceStore }, 0, api.store);
   });
@@ -561,17 +573,40 @@ describe('a registry', () => {
     expect(await rows(deployment)).toMatchObject([{ stored: false }]);
     expect((await upload(deployment, packed)).body).toMatchObject({ number: 1, status: 'AWAITING_BUILD' });
   });
+
+  test('that fails in the middle of a cleanup leaves no upload that counts as stored', async () => {
+    const deployment = await internal();
+    const archives = await Promise.all(['r', 's', 't'].map((text) => gzipped(folderOf(text))));
+    for (const packed of archives) await upload(deployment, packed);
+    await api.store.sql(
+      `UPDATE revisions SET status = 'SKIPPED', resolved_image = 'r/i@sha256:' || repeat('a', 64)
+       WHERE deployment_id = $1 AND number < 3`,
+      [deployment.id],
+    );
+    await age(deployment);
+    const tags = archives.map((packed) => digestOf(packed).replace(':', '-'));
+    let deletions = 0;
+    respond = ({ method, url: path = '' }, response) => {
+      if (path.includes('/sources/tags/')) return void response.end(JSON.stringify({ tags }));
+      if (path.includes('/tags/')) return void response.writeHead(404).end();
+      const digest = path.split('/').at(-1)?.replace('-', ':') ?? '';
+      if (method === 'HEAD') return void response.writeHead(200, { 'docker-content-digest': digest }).end();
+      deletions += 1;
+      response.writeHead(deletions === 1 ? 202 : 500).end();
+    };
+    await clean(registryAuthority);
+    expect(deletions).toBe(2);
+    const marks = await api.store.sql<{ digest: string; stored: boolean; removing: boolean }>(
+      'SELECT digest, stored, removing FROM uploads WHERE deployment_id = $1',
+      [deployment.id],
+    );
+    expect(new Map(marks.map(({ digest, ...rest }) => [digest, rest]))).toEqual(
+      new Map(archives.map((packed, index) => [digestOf(packed), { stored: index === 2, removing: false }])),
+    );
+  });
 });
 
 describe('the cleanup', () => {
-  const age = () => api.store.sql(`UPDATE uploads SET sent_at = now() - interval '1 hour'`);
-  const clean = async () => {
-    const { platform } = api.store.database;
-    await platform.transaction(enqueueUnusedUploads);
-    const options = { database: api.store.database, insecure: true, kept: KEPT, logger: recordingLogger() };
-    await createRegistryCleaning({ ...options, authority }).run(new AbortController().signal);
-  };
-
   test('removes uploads that no revision needs, and all uploads of a deleted deployment', async () => {
     const deployment = await internal();
     const archives = await Promise.all(['a', 'b', 'c'].map((text) => gzipped(folderOf(text))));
@@ -587,7 +622,7 @@ describe('the cleanup', () => {
     const kept = archives.slice(2).map((packed) => digestOf(packed).replace(':', '-'));
     await clean();
     expect(await tagsOf(deployment)).toHaveLength(3);
-    await age();
+    await age(deployment);
     await clean();
     expect(await tagsOf(deployment)).toEqual(kept);
     expect(await rows(deployment)).toEqual([{ digest: digestOf(archives[2] as Buffer), stored: true }]);
@@ -610,7 +645,7 @@ describe('the cleanup', () => {
     const [one, two] = [await gzipped(folderOf('x')), await gzipped(folderOf('y'))];
     await reportBuilt(deployment, (await upload(deployment, one)).body);
     await upload(deployment, two);
-    await age();
+    await age(deployment);
     await registry.halt();
     await clean();
     await registry.start();

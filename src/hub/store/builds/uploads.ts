@@ -139,9 +139,12 @@ export async function forgetUploads({ drizzle }: Transaction, deploymentId: stri
   await drizzle.delete(uploads).where(isRemoving(deploymentId));
 }
 
-/** Records that the registry did not remove the uploads. They can be used again. Platform scope. */
+/**
+ * Records that a removal was interrupted. The registry may have removed any of the uploads, so each is stored again when it is
+ * sent again. Platform scope.
+ */
 export async function keepUploads({ drizzle }: Transaction, deploymentId: string): Promise<void> {
-  await drizzle.update(uploads).set({ removing: false }).where(isRemoving(deploymentId));
+  await drizzle.update(uploads).set({ removing: false, stored: false }).where(isRemoving(deploymentId));
 }
 
 /** Requests cleanups for a portion of the deployments with uploads that no revision needs. Platform scope. */
