@@ -327,6 +327,21 @@ describe('an uploaded folder', () => {
     expect((await upload(deployment, packed)).status).toBe(200);
   });
 
+  test('is not needed for a redeploy after a rollback, because the image is used again', async () => {
+    const deployment = await internal();
+    const first = (await upload(deployment, await gzipped(folderOf('back')))).body;
+    await reportBuilt(deployment, first);
+    await upload(deployment, await gzipped(folderOf('forth')));
+    await api.store.sql('DELETE FROM uploads WHERE deployment_id = $1', [deployment.id]);
+    const { resolved_image: image } = await revisionOf(deployment, first);
+    const path = `/v2/deployments/${deployment.id}/revisions`;
+    for (const each of [`${path}/${first.id}/rollback`, path])
+      expect(await client.call('POST', each, {})).toMatchObject({
+        status: 201,
+        body: { status: 'QUEUED', build: null, resolved_image: image, upload: first.upload },
+      });
+  });
+
   test('is stored again when the registry has lost it', async () => {
     const deployment = await internal();
     const packed = await gzipped(folderOf('lost'));
