@@ -529,10 +529,11 @@ describe('a registry', () => {
   let respond: RequestListener;
   let broken: Awaited<ReturnType<typeof start>>;
   let registryAuthority: typeof authority;
+  let host: string;
   beforeAll(async () => {
     fake = createServer((request, response) => respond(request, response));
     await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve));
-    const host = `127.0.0.1:${(fake.address() as AddressInfo).port}`;
+    host = `127.0.0.1:${(fake.address() as AddressInfo).port}`;
     registryAuthority = createRegistryAuthority(host, keys);
     const sourceStore = createSourceStore(registryAuthority, { insecure: true, stallMs: 500 });
     broken = await start({ registry: host, registryAuthority, sourceStore }, 0, api.store);
@@ -587,6 +588,27 @@ describe('a registry', () => {
     ]);
     expect(await rows(deployment)).toMatchObject([{ stored: false }]);
     expect((await upload(deployment, packed)).body).toMatchObject({ number: 1, status: 'AWAITING_BUILD' });
+  });
+
+  test('that waits midway does not delay a shutdown, and the client can repeat the upload', async () => {
+    const sourceStore = createSourceStore(registryAuthority, { insecure: true });
+    const closing = await start({ registry: host, registryAuthority, sourceStore }, 0, api.store);
+    const sending = Promise.withResolvers<void>();
+    respond = (request, response) => {
+      if (request.method !== 'PATCH') return session(request, response);
+      request.once('data', () => sending.resolve());
+    };
+    const packed = await gzipped([...folderOf('closing'), { name: 'b', content: randomBytes(1_500_000) }]);
+    const sent = upload(await internal(), packed, { at: closing.url });
+    await sending.promise;
+    const closed = closing.api.stop();
+    const { status, headers, body } = await sent;
+    expect([status, headers.get('retry-after'), body.detail]).toEqual([
+      503,
+      '5',
+      expect.stringContaining('Send the upload again'),
+    ]);
+    await closed;
   });
 
   test('that fails in the middle of a cleanup leaves no upload that counts as stored', async () => {

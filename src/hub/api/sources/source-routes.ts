@@ -6,7 +6,7 @@ import { archiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.
 import { contentDigest, type Upload, uploadSettingsShape } from '../../../domain/uploads/upload.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { BodyTime } from '../core/body-time.ts';
-import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
+import { shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError } from '../core/errors.ts';
 import { etag, ifMatchHeader } from '../core/etag.ts';
@@ -15,6 +15,7 @@ import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
 import { beginUpload, finishUpload, recordLost, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
+import { uploadEnd } from './upload-end.ts';
 import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
 
 /** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
@@ -124,7 +125,7 @@ async function receive(
   const { uploads } = deps.policy;
   const packedBytes = uploads.packed_mb * MEBIBYTE;
   const { digest } = asked.upload;
-  const signal = AbortSignal.any([disconnectSignal(reply, closing), AbortSignal.timeout(UPLOAD_MS)]);
+  const signal = uploadEnd(reply, closing, UPLOAD_MS);
   const archive = archiveLimits(uploads);
   const idleMs = deps.uploadIdleMs ?? IDLE_MS;
   const content = new UploadBody(request.raw, { digest, packedBytes, archive, idleMs, signal });
@@ -140,9 +141,10 @@ async function receive(
     else await sourceStore.store(owner, digest, content.checked(), signal);
     return await finishUpload(deps, asked, content.bytes);
   } catch (error) {
-    const isTooLarge = error instanceof ApiError && [408, 413].includes(error.statusCode);
+    const failure = signal.aborted ? signal.reason : uploadFailure(error);
+    const isTooLarge = failure instanceof ApiError && [408, 413].includes(failure.statusCode);
     if (isTooLarge || !(await content.discard())) reply.header('connection', 'close');
-    throw uploadFailure(error);
+    throw failure;
   }
 }
 

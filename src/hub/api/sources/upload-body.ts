@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ArchiveReader } from '../../../archive/archive-reader.ts';
 import { type ArchiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
+import { lateUpload } from './upload-errors.ts';
 
 /** The body of an upload, which is checked while it is read. It is never held in memory as a whole. */
 
@@ -12,12 +13,9 @@ export interface UploadBodyOptions {
   readonly archive: ArchiveLimits;
   /** Time in milliseconds in which the next part must arrive. */
   readonly idleMs: number;
-  /** Fires when the upload must end. */
+  /** Fires when the upload must end, with an ApiError as its reason. */
   readonly signal: AbortSignal;
 }
-
-const LATE = 'The request did not arrive within the time limit.';
-const late = () => new ApiError(408, LATE);
 
 export class UploadBody {
   readonly #options: UploadBodyOptions;
@@ -31,8 +29,9 @@ export class UploadBody {
     this.#options = options;
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
-    this.#timer = setTimeout(() => this.#endWait?.(late()), options.idleMs).unref();
-    options.signal.addEventListener('abort', () => this.#endWait?.(late()), { once: true });
+    this.#timer = setTimeout(() => this.#endWait?.(lateUpload()), options.idleMs).unref();
+    const { signal } = options;
+    signal.addEventListener('abort', () => this.#endWait?.(signal.reason), { once: true });
   }
 
   /** Number of bytes that were read. */
@@ -42,7 +41,7 @@ export class UploadBody {
 
   /**
    * The content.
-   * @throws ApiError 400 when the archive breaks a rule, 408, 413; ArchiveViolation
+   * @throws ApiError 400 when the archive breaks a rule, 408, 413, 503; ArchiveViolation
    */
   async *checked(): AsyncGenerator<Buffer> {
     const { archive } = this.#options;
@@ -58,7 +57,7 @@ export class UploadBody {
     }
   }
 
-  /** Reads the content of an upload that is stored already. @throws ApiError 400 when it is another one, 408, 413 */
+  /** Reads the content of an upload that is stored already. @throws ApiError 400 when it is another one, 408, 413, 503 */
   async compare(): Promise<void> {
     for await (const _ of this.#verified());
   }
@@ -96,7 +95,7 @@ export class UploadBody {
     throw brokenRules([{ loc: [], msg, type: 'digest_mismatch' }]);
   }
 
-  /** The next part. @throws ApiError 408; an error of the connection */
+  /** The next part. @throws ApiError 408, 503 */
   async #next(): Promise<IteratorResult<Buffer>> {
     try {
       const next = await this.#waitForPart();
@@ -113,10 +112,12 @@ export class UploadBody {
    */
   #waitForPart(): Promise<IteratorResult<Buffer>> {
     return new Promise((resolve, reject) => {
-      if (this.#options.signal.aborted) return reject(late());
+      const { signal } = this.#options;
+      if (signal.aborted) return reject(signal.reason);
       this.#endWait = reject;
       this.#timer.refresh();
-      this.#parts.next().then(resolve, reject);
+      // The connection is lost. Its error may come before the signal.
+      this.#parts.next().then(resolve, () => reject(lateUpload()));
     });
   }
 }

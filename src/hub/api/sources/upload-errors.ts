@@ -24,6 +24,15 @@ export function uploadFailure(error: unknown): unknown {
   );
 }
 
+/** 408: the upload took too long, or its connection was lost. */
+export const lateUpload = () => new ApiError(408, 'The request did not arrive within the time limit.');
+
+/** 503: another process of the API can receive the upload. */
+export const uploadAtShutdown = () =>
+  new ApiError(503, 'The server shuts down. Nothing was changed. Send the upload again.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
 /** 409: this installation stores no uploads. */
 export const storesNoUploads = () =>
   new ApiError(

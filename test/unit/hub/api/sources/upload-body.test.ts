@@ -3,6 +3,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 import { UploadBody, type UploadBodyOptions } from '../../../../../src/hub/api/sources/upload-body.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -59,8 +60,16 @@ describe('the body of an upload', () => {
     const ended = new AbortController();
     const body = new UploadBody(new PassThrough(), options({ signal: ended.signal }));
     const read = body.compare();
-    ended.abort();
-    await expect(read).rejects.toMatchObject({ statusCode: 408 });
+    ended.abort(new ApiError(503, 'closing'));
+    await expect(read).rejects.toMatchObject({ statusCode: 503 });
     expect(await body.discard()).toBe(false);
+  });
+
+  test('ends with 408 when its connection is lost', async () => {
+    const raw = new PassThrough();
+    const read = new UploadBody(raw, options()).compare();
+    raw.write('a');
+    raw.destroy(new Error('aborted'));
+    await expect(read).rejects.toMatchObject({ statusCode: 408 });
   });
 });
