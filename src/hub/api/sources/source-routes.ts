@@ -86,8 +86,8 @@ class Uploads {
     this.#limiter = new FairLimiter({ total: MAX_AT_ONCE, perTenant: deps.policy.uploads.at_once });
   }
 
-  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503 */
-  async run<T>(tenantId: string, upload: () => Promise<T>): Promise<T> {
+  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503; the reason of `signal` if it fires during the wait */
+  async run<T>(tenantId: string, upload: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const turn = new AbortController();
     const timer = setTimeout(() => turn.abort(), this.#deps.uploadWaitMs ?? WAIT_MS);
     const counted = async () => {
@@ -100,7 +100,7 @@ class Uploads {
       }
     };
     try {
-      return await this.#limiter.run(tenantId, counted, turn.signal);
+      return await this.#limiter.run(tenantId, counted, AbortSignal.any([turn.signal, signal]));
     } catch (error) {
       if (!turn.signal.aborted || error !== turn.signal.reason) throw error;
       throw tooManyUploads((this.#ofTenant.get(tenantId) ?? 0) >= this.#deps.policy.uploads.at_once);
@@ -119,27 +119,38 @@ class Uploads {
 /** Stores the content of an upload, and creates its revision. */
 async function receive(
   deps: ApiDeps,
+  asked: UploadRequest,
+  { content, expected, signal }: { content: UploadBody; expected: number; signal: AbortSignal },
+) {
+  const { sourceStore } = deps;
+  const { digest } = asked.upload;
+  const { owner, isStored } = await beginUpload(deps, asked, expected);
+  if (sourceStore == null) throw storesNoUploads();
+  const isKept = isStored && (await sourceStore.has(owner, digest, signal));
+  if (isStored && !isKept) await recordLost(deps, asked);
+  if (isKept) await content.compare();
+  else await sourceStore.store(owner, digest, content.checked(), signal);
+  return await finishUpload(deps, asked, content.bytes);
+}
+
+/** Receives an upload when it has a place. After an error, the rest of the body is read without a place. */
+async function takeTurn(
+  deps: ApiDeps,
+  uploads: Uploads,
   { request, reply, closing }: { request: FastifyRequest; reply: FastifyReply; closing: AbortSignal },
   asked: UploadRequest,
 ) {
-  const { uploads } = deps.policy;
-  const packedBytes = uploads.packed_mb * MEBIBYTE;
-  const { digest } = asked.upload;
+  const { policy, uploadIdleMs: idleMs = IDLE_MS } = deps;
+  const packedBytes = policy.uploads.packed_mb * MEBIBYTE;
   const signal = uploadEnd(reply, closing, UPLOAD_MS);
-  const archive = archiveLimits(uploads);
-  const idleMs = deps.uploadIdleMs ?? IDLE_MS;
+  const archive = archiveLimits(policy.uploads);
+  const { digest } = asked.upload;
   const content = new UploadBody(request.raw, { digest, packedBytes, archive, idleMs, signal });
   const expected = expectedBytes(request, packedBytes);
   try {
     content.checkSize(expected);
-    const { owner, isStored } = await beginUpload(deps, asked, expected);
-    const { sourceStore } = deps;
-    if (sourceStore == null) throw storesNoUploads();
-    const isKept = isStored && (await sourceStore.has(owner, digest, signal));
-    if (isStored && !isKept) await recordLost(deps, asked);
-    if (isKept) await content.compare();
-    else await sourceStore.store(owner, digest, content.checked(), signal);
-    return await finishUpload(deps, asked, content.bytes);
+    const upload = () => receive(deps, asked, { content, expected, signal });
+    return await uploads.run(asked.tenantId, upload, signal);
   } catch (error) {
     const failure = signal.aborted ? signal.reason : uploadFailure(error);
     const isTooLarge = failure instanceof ApiError && [408, 413].includes(failure.statusCode);
@@ -187,9 +198,8 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
         const upload: Upload = { digest, ...request.query };
         const ifMatch = request.headers['if-match'];
         const asked = { tenantId, deploymentId, actor: actorOf(request), ifMatch, upload };
-        const { revision, generation, created } = await uploads.run(tenantId, () =>
-          receive(deps, { request, reply, closing }, asked),
-        );
+        const call = { request, reply, closing };
+        const { revision, generation, created } = await takeTurn(deps, uploads, call, asked);
         reply
           .code(created ? 201 : 200)
           .header('etag', etag(generation))

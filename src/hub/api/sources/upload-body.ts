@@ -11,11 +11,18 @@ export interface UploadBodyOptions {
   readonly digest: string;
   readonly packedBytes: number;
   readonly archive: ArchiveLimits;
-  /** Time in milliseconds in which the next part must arrive. */
+  /** Time in milliseconds in which the next part must arrive. After this time, the minimum rate applies. */
   readonly idleMs: number;
   /** Fires when the upload must end, with an ApiError as its reason. */
   readonly signal: AbortSignal;
 }
+
+/** Average rate below which an upload ends, because others may wait for its place. In bytes per second. */
+const MIN_RATE = 32 * 1024;
+
+/** Whether a client sends too slowly. @param waitedMs how long the API has waited for the client, without the registry */
+const isTooSlow = (bytes: number, waitedMs: number, graceMs: number) =>
+  waitedMs > graceMs && bytes < (waitedMs / 1000) * MIN_RATE;
 
 export class UploadBody {
   readonly #options: UploadBodyOptions;
@@ -24,6 +31,7 @@ export class UploadBody {
   /** Ends the current wait for a part. null: nothing waits. */
   #endWait: ((error: ApiError) => void) | null = null;
   #bytes = 0;
+  #waitedMs = 0;
 
   constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
     this.#options = options;
@@ -97,9 +105,13 @@ export class UploadBody {
 
   /** The next part. @throws ApiError 408, 503 */
   async #next(): Promise<IteratorResult<Buffer>> {
+    const began = performance.now();
     try {
       const next = await this.#waitForPart();
-      if (next.done !== true) this.#bytes += next.value.length;
+      if (next.done === true) return next;
+      this.#bytes += next.value.length;
+      this.#waitedMs += performance.now() - began;
+      if (isTooSlow(this.#bytes, this.#waitedMs, this.#options.idleMs)) throw lateUpload();
       return next;
     } finally {
       this.#endWait = null;

@@ -48,12 +48,26 @@ describe('the body of an upload', () => {
   test('ends with 408 when no part arrives in time, also after parts that arrived in time', async () => {
     const raw = new PassThrough();
     const body = new UploadBody(raw, options({ idleMs: 200 }));
-    raw.write('a');
-    const sent = setInterval(() => raw.write('a'), 100);
+    const part = Buffer.alloc(64 * 1024);
+    raw.write(part);
+    const sent = setInterval(() => raw.write(part), 100);
     setTimeout(() => clearInterval(sent), 500);
     const began = performance.now();
     await expect(body.compare()).rejects.toMatchObject({ statusCode: 408 });
     expect(performance.now() - began).toBeGreaterThan(500);
+  });
+
+  test('ends with 408 when it is slow on average, although parts arrive', async () => {
+    const raw = new PassThrough();
+    const body = new UploadBody(raw, options({ idleMs: 300 }));
+    const sent = setInterval(() => raw.write('a'), 50);
+    const ended = new AbortController();
+    const read = body.compare();
+    setTimeout(() => ended.abort(), 5_000).unref();
+    await expect(read).rejects.toMatchObject({ statusCode: 408 });
+    clearInterval(sent);
+    expect(ended.signal.aborted).toBe(false);
+    expect(body.bytes).toBeGreaterThan(3);
   });
 
   test('ends when the signal fires, before or while it waits', async () => {
