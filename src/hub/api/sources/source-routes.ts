@@ -13,7 +13,7 @@ import { etag, ifMatchHeader } from '../core/etag.ts';
 import { deploymentParams } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
-import { beginUpload, finishUpload, recordLost, type UploadRequest } from './upload.ts';
+import { beginUpload, finishUpload, recordAbandoned, recordLost, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
 import { uploadEnd } from './upload-end.ts';
 import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
@@ -124,12 +124,18 @@ async function receive(
 ) {
   const { sourceStore } = deps;
   const { digest } = asked.upload;
-  const { owner, isStored } = await beginUpload(deps, asked, expected);
+  const begun = await beginUpload(deps, asked, expected);
+  const { owner, isStored } = begun;
   if (sourceStore == null) throw storesNoUploads();
-  const isKept = isStored && (await sourceStore.has(owner, digest, signal));
-  if (isStored && !isKept) await recordLost(deps, asked);
-  if (isKept) await content.compare();
-  else await sourceStore.store(owner, digest, content.checked(), signal);
+  try {
+    const isKept = isStored && (await sourceStore.has(owner, digest, signal));
+    if (isStored && !isKept) await recordLost(deps, asked);
+    if (isKept) await content.compare();
+    else await sourceStore.store(owner, digest, content.checked(), signal);
+  } catch (error) {
+    await recordAbandoned(deps, asked, begun);
+    throw error;
+  }
   return await finishUpload(deps, asked, content.bytes);
 }
 

@@ -20,15 +20,30 @@ const isAt = ({ tenantId, deploymentId, digest }: UploadPlace) =>
 /**
  * Records that an upload is being sent.
  * @param bytes expected size
- * @returns null: the same upload is being removed, and can be sent again when that has ended
+ * @returns when it began, as PostgreSQL writes it; null: the same upload is being removed, and can be sent again when that has ended
  */
 export async function beginUpload(
   transaction: Transaction,
   place: UploadPlace,
   bytes: number,
-): Promise<{ readonly stored: boolean } | null> {
+): Promise<{ readonly stored: boolean; readonly begunAt: string } | null> {
   const [row] = await transaction.run(beginUploadStatement, { ...place, bytes });
   return row ?? null;
+}
+
+/**
+ * Records that an upload has ended before it was stored, so that it does not count in the quota. Has no effect if the same upload
+ * has begun again since.
+ */
+export async function abandonUpload(
+  { drizzle }: Transaction,
+  place: UploadPlace,
+  begunAt: string,
+): Promise<void> {
+  await drizzle
+    .update(uploads)
+    .set({ bytes: 0 })
+    .where(and(isAt(place), eq(uploads.stored, false), sql`${uploads.sentAt} = ${begunAt}::timestamptz`));
 }
 
 /** Records that the registry has the upload. @returns false: the record no longer exists */
