@@ -170,8 +170,12 @@ const owner = async ({ id }: Deployment) => {
 };
 
 /** A call of the registry with a token of the hub. */
-async function inRegistry(deployment: Deployment, path: string, method = 'GET') {
-  const whose = await owner(deployment);
+async function inRegistry(
+  deployment: Deployment,
+  path: string,
+  { method = 'GET', of = owner(deployment) } = {},
+) {
+  const whose = await of;
   const repository = authority.sourceRepositoryOf(whose).slice(registry.host.length + 1);
   const token = await authority.sourceToken(whose, new Date());
   return fetch(`${registry.url}/v2/${repository}/${path}`, {
@@ -179,8 +183,8 @@ async function inRegistry(deployment: Deployment, path: string, method = 'GET') 
     headers: { authorization: `Bearer ${token}`, accept: 'application/vnd.oci.image.manifest.v1+json' },
   });
 }
-const tagsOf = async (deployment: Deployment): Promise<string[]> => {
-  const response = await inRegistry(deployment, 'tags/list');
+const tagsOf = async (deployment: Deployment, of = owner(deployment)): Promise<string[]> => {
+  const response = await inRegistry(deployment, 'tags/list', { of });
   return response.status === 404 ? [] : (((await response.json()) as { tags: string[] | null }).tags ?? []);
 };
 
@@ -350,7 +354,7 @@ describe('an uploaded folder', () => {
     const tag = digestOf(packed).replace(':', '-');
     const manifest = await inRegistry(deployment, `manifests/${tag}`);
     const digest = manifest.headers.get('docker-content-digest');
-    expect((await inRegistry(deployment, `manifests/${digest}`, 'DELETE')).status).toBe(202);
+    expect((await inRegistry(deployment, `manifests/${digest}`, { method: 'DELETE' })).status).toBe(202);
     expect((await upload(deployment, packed)).body).toMatchObject({ number: 2, status: 'AWAITING_BUILD' });
     expect(await tagsOf(deployment)).toEqual([tag]);
     expect(await rows(deployment)).toMatchObject([{ stored: true }]);
@@ -682,6 +686,28 @@ describe('the cleanup', () => {
     );
     await clean();
     expect(await tagsOf(deployment)).toEqual([]);
+  });
+
+  test('waits for an upload that is sent while its deployment is deleted', async () => {
+    const deployment = await internal();
+    const whose = owner(deployment);
+    await whose;
+    const packed = await gzipped([...folderOf('orphan'), { name: 'b', content: randomBytes(300_000) }]);
+    const sent = open(deployment, packed, 100_000);
+    await begun(deployment);
+    const path = `/v2/deployments/${deployment.id}?force=true`;
+    expect((await client.call('DELETE', path)).status).toBeLessThan(300);
+    await clean();
+    sent.end();
+    expect((await sent.response).status).toBe(404);
+    expect(await tagsOf(deployment, whose)).toHaveLength(1);
+    await api.store.sql(
+      `UPDATE repository_cleanings SET next_attempt_at = next_attempt_at - interval '20 minutes'
+       WHERE deployment_id = $1`,
+      [deployment.id],
+    );
+    await clean();
+    expect(await tagsOf(deployment, whose)).toEqual([]);
   });
 
   test('keeps what it cannot remove, so that it can be used again', async () => {

@@ -3,7 +3,12 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { archiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
-import { contentDigest, type Upload, uploadSettingsShape } from '../../../domain/uploads/upload.ts';
+import {
+  contentDigest,
+  UPLOAD_MS,
+  type Upload,
+  uploadSettingsShape,
+} from '../../../domain/uploads/upload.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { BodyTime } from '../core/body-time.ts';
 import { shutdownSignal } from '../core/client-disconnect.ts';
@@ -29,9 +34,6 @@ const MAX_AT_ONCE = 8;
 const WAIT_MS = 20_000;
 /** Time in which the next part of an upload must arrive. */
 const IDLE_MS = 30_000;
-
-/** Maximum duration of an upload, in milliseconds. */
-export const UPLOAD_MS = 15 * 60_000;
 
 const headers = z.looseObject({
   'content-digest': z
