@@ -688,6 +688,19 @@ describe('the cleanup', () => {
     expect(await tagsOf(deployment)).toEqual([]);
   });
 
+  test('rejects an upload that is being removed, and says how long', async () => {
+    const deployment = await internal();
+    const packed = await gzipped(folderOf('removing'));
+    await upload(deployment, packed);
+    await api.store.sql('UPDATE uploads SET removing = true WHERE deployment_id = $1', [deployment.id]);
+    const { status, headers, body } = await upload(deployment, packed);
+    expect([status, headers.get('retry-after'), body.detail]).toEqual([
+      409,
+      '5',
+      expect.stringContaining('within 10 minutes'),
+    ]);
+  });
+
   test('waits for an upload that is sent while its deployment is deleted', async () => {
     const deployment = await internal();
     const whose = owner(deployment);

@@ -1,4 +1,5 @@
 import { ArchiveViolation } from '../../../domain/uploads/archive-rules.ts';
+import { CLEANING_LEASE_SECONDS } from '../../store/builds/repository-cleanups.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
 import { SourceStoreError, type SourceStoreFailure } from './source-store.ts';
 
@@ -51,9 +52,12 @@ export const buildsNothing = () =>
 
 /** 409: the upload is being removed. */
 export const beingRemoved = () =>
-  new ApiError(409, 'The same upload is being removed from the registry. Send it again in a moment.', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  new ApiError(
+    409,
+    'The same upload is being removed from the registry. Send it again in a few seconds. If the process that removes it has ' +
+      `stopped, another one removes it within ${CLEANING_LEASE_SECONDS / 60} minutes.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 
 /** No place for another upload in time. @param ofTenant whether the limit of the tenant is reached */
 export function tooManyUploads(ofTenant: boolean): ApiError {
