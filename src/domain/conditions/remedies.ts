@@ -344,6 +344,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ApiKeyRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
+  VolumeRemoved: HISTORY,
   PushTokenIssued: HISTORY,
   FolderUploaded: HISTORY,
   CommitPushed: HISTORY,

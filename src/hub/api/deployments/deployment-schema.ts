@@ -173,7 +173,7 @@ const dryRunFields = {
       'The custom resource and the Kubernetes objects that the request would create, before any build and without environment Secrets. null until the listener has reported its rendering settings.',
     ),
   new_revision: z.boolean().describe('True if the request would create a new revision.'),
-  builds: z.boolean().describe('True if the image would be built from the repository first.'),
+  builds: z.boolean().describe('True if the image would be built first.'),
   pods_roll: z
     .boolean()
     .describe(

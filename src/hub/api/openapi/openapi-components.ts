@@ -13,6 +13,10 @@ import {
   logRequestsResponseSchema,
 } from '../../../contract/protocol/log-protocol.ts';
 import {
+  volumeRemovalRequestSchema,
+  volumeRemovalResponseSchema,
+} from '../../../contract/protocol/removal-protocol.ts';
+import {
   inventoryRequestSchema,
   inventoryResponseSchema,
   reportSchema,
@@ -142,6 +146,8 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   ReportAcknowledgement: reportsResponseSchema,
   SyncListenerInventory: inventoryRequestSchema,
   InventoryAcknowledgement: inventoryResponseSchema,
+  RemoveVolume: volumeRemovalRequestSchema,
+  VolumeRemoval: volumeRemovalResponseSchema,
   LogRequests: logRequestsResponseSchema,
   SendLogLines: logChunkSchema,
   LogLinesAcknowledgement: logChunkResponseSchema,
@@ -155,6 +161,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ListenerLeaseState: 'The lease of a listener as it is stored.',
   ListenerWork: 'Due work items. Empty: no item was due in time.',
   ReportAcknowledgement: 'Acknowledgement of reports.',
+  VolumeRemoval: 'Whether the listener may delete the volume of a database.',
   InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
   LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
   LogLinesAcknowledgement: 'Whether the hub accepted the lines.',

@@ -65,7 +65,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Create a revision',
         description:
-          'Creates a new revision with the content of the latest one. A tag is resolved again, or the repository is built again. If the deployment has no image yet, the response is 400.',
+          'Creates a new revision with the content of the latest one. A tag is resolved again, or the repository or the uploaded folder is built again. If the deployment has no image yet, the response is 400.',
         params: deploymentParams,
         headers,
         querystring: noQuery,

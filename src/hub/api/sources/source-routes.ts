@@ -25,8 +25,9 @@ import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.
 
 /** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
 
-/** Content types of a tar archive that is compressed with gzip. */
-const GZIP = ['application/gzip', 'application/x-gzip'];
+/** Content types of an archive. Generators of clients know only the documented one. */
+const DOCUMENTED_TYPE = 'application/octet-stream';
+const TYPES = ['application/gzip', 'application/x-gzip', DOCUMENTED_TYPE];
 
 /** Maximum number of uploads at the same time in one process. Each keeps the paths of its entries in memory. */
 const MAX_AT_ONCE = 8;
@@ -61,15 +62,16 @@ const body = z.unknown().meta({
   id: 'SourceArchive',
   type: 'string',
   format: 'binary',
-  description: 'A tar archive of the folder, compressed with gzip. Names are relative to the folder.',
+  description:
+    'A tar archive of the folder, compressed with gzip. Names are relative to the folder. The type application/gzip is accepted too.',
 });
 
 /** Passes bodies on unread. */
 function takeArchives(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(GZIP, (_request, payload, done) => done(null, payload));
+  app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload));
   app.addContentTypeParser('*', (_request, _payload, done) =>
-    done(new ApiError(415, `The body must be ${GZIP[0]}.`), undefined),
+    done(new ApiError(415, `The body must be ${TYPES[0]} or ${DOCUMENTED_TYPE}.`), undefined),
   );
 }
 
@@ -190,7 +192,7 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
           params: deploymentParams,
           headers,
           querystring: query,
-          consumes: [...GZIP],
+          consumes: [DOCUMENTED_TYPE],
           body,
           response: {
             200: revisionSchema,

@@ -18,7 +18,7 @@ export function uploadEnd(reply: FastifyReply, closing: AbortSignal, ms: number)
   onDisconnect(reply, () => {
     clearTimeout(timer);
     closing.removeEventListener('abort', close);
-    // Nobody reads this response.
+    // After a disconnect, no client reads this response. After the end, it has no effect.
     end(lateUpload());
   });
   return ended.signal;

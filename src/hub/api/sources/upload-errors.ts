@@ -30,7 +30,7 @@ export const lateUpload = () => new ApiError(408, 'The request did not arrive wi
 
 /** 503: another process of the API can receive the upload. */
 export const uploadAtShutdown = () =>
-  new ApiError(503, 'The server shuts down. Nothing was changed. Send the upload again.', {
+  new ApiError(503, 'The server is shutting down. Nothing was changed. Send the upload again.', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
