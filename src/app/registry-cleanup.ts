@@ -12,6 +12,7 @@ import { parseImageReference } from '../domain/kubernetes/image.ts';
 import { taggedUpload } from '../domain/uploads/upload.ts';
 import type { RegistryAuthority } from '../hub/registry/authority.ts';
 import {
+  CLEANING_LEASE_SECONDS,
   claimCleanings,
   discardCleanings,
   finishCleaning,
@@ -40,7 +41,6 @@ export interface RegistryCleaning {
 }
 
 const AT_ONCE = 10;
-const LEASE_SECONDS = 600;
 const BACKOFF = { baseMs: 60_000, capMs: 6 * 3600_000 };
 /** Retry interval for a registry that does not support deletion, because its configuration may change. */
 const UNSUPPORTED_SECONDS = 24 * 3600;
@@ -174,7 +174,7 @@ export function createRegistryCleaning(options: CleaningOptions): RegistryCleani
       if (authority === null) return platform.transaction(discardCleanings);
       while (!signal.aborted) {
         const due = await platform.transaction((transaction) =>
-          claimCleanings(transaction, { limit: AT_ONCE, leaseSeconds: LEASE_SECONDS }),
+          claimCleanings(transaction, { limit: AT_ONCE, leaseSeconds: CLEANING_LEASE_SECONDS }),
         );
         for (const cleaning of due) await one(authority, cleaning, signal);
         if (due.length < AT_ONCE) return;

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import type { EventEmitter } from 'node:events';
 import { createGunzip } from 'node:zlib';
 import { extract, type Header } from 'tar-stream';
 import { type ArchiveLimits, MAX_BETWEEN_BYTES } from '../domain/uploads/archive-limits.ts';
@@ -35,6 +35,20 @@ function malformed(error: unknown): ArchiveViolation {
     : notAnArchive('the content of the body is not a tar archive');
 }
 
+type Sink = Pick<EventEmitter, 'on' | 'off'> & { readonly destroyed: boolean };
+
+/** Resolves when the stream takes more, or is closed. It leaves nothing behind, because it is called for each part. */
+function drained(stream: Sink): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) return resolve();
+    const end = () => {
+      stream.off('drain', end).off('close', end);
+      resolve();
+    };
+    stream.on('drain', end).on('close', end);
+  });
+}
+
 export class ArchiveReader {
   readonly #rules: ArchiveRules;
   readonly #onEntry: OnEntry | null;
@@ -63,8 +77,7 @@ export class ArchiveReader {
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#failure !== null) throw this.#failure.error;
     if (this.#hasEnded) throw notAnArchive('data follows the end of the archive');
-    if (this.#gunzip.write(chunk)) return;
-    await Promise.race([once(this.#gunzip, 'drain'), this.#done]);
+    if (!this.#gunzip.write(chunk)) await drained(this.#gunzip);
   }
 
   /** Resolves when the whole archive has been read. @throws ArchiveViolation; the error of onEntry */
@@ -94,14 +107,12 @@ export class ArchiveReader {
 
   async #unpack(): Promise<void> {
     const tar = this.#tar;
-    const closed = once(tar, 'close');
-    closed.catch(() => undefined);
     for await (const chunk of this.#gunzip as AsyncIterable<Uint8Array>) {
       this.#bytes += chunk.length;
       this.#rules.read(this.#bytes);
       if (this.#bytes > this.#nextBefore)
         throw notAnArchive(`more than ${MAX_BETWEEN_BYTES} bytes between two entries are not files`);
-      if (!tar.write(chunk)) await Promise.race([once(tar, 'drain'), closed]);
+      if (!tar.write(chunk)) await drained(tar);
     }
     this.#hasEnded = true;
     tar.end(null);

@@ -82,6 +82,7 @@ async function ask(
   const timer = new StallTimer(stallMs);
   const deadline = AbortSignal.any([signal, timer.signal]);
   const headers = {
+    accept: MANIFEST_TYPE,
     authorization: `Bearer ${await options.token()}`,
     ...(type === undefined ? {} : { 'content-type': type }),
     ...(length === undefined ? {} : { 'content-length': String(length) }),
@@ -194,6 +195,24 @@ class Upload {
     const sent = await this.#ask({ url, method: 'PUT', type: MANIFEST_TYPE, length: body.length, body });
     expectStatus(sent, 201);
   }
+}
+
+/**
+ * Whether the registry has the manifest of the artifact and its file.
+ * @throws RegistryError; the signal's reason
+ */
+export async function hasArtifact(
+  options: RepositoryOptions,
+  { tag, digest }: Pick<Artifact, 'tag' | 'digest'>,
+  signal: AbortSignal,
+  stallMs = STALL_MS,
+): Promise<boolean> {
+  for (const path of [`manifests/${encodeURIComponent(tag)}`, `blobs/${digest}`]) {
+    const url = `${repositoryUrl(options)}/${path}`;
+    const answer = await ask(options, { url, method: 'HEAD' }, signal, stallMs);
+    if (expectStatus(answer, 200, 404).status === 404) return false;
+  }
+  return true;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface ArchiveLimits {
 
 /** Maximum length of one part of a path in bytes, as in Linux. */
 export const MAX_PART_BYTES = 255;
+/** Maximum number of parts of a path. It bounds the time of the checks of an entry. */
+export const MAX_PARTS = 100;
 /** Maximum size of all paths together in bytes, because they are kept in memory until the end of the archive. */
 export const MAX_ALL_PATHS_BYTES = 8 * 1024 * 1024;
 /** Maximum size in bytes of what is between two entries: their extended headers, and the padding at the end. */

@@ -1,4 +1,10 @@
-import { type ArchiveLimits, MAX_ALL_PATHS_BYTES, MAX_PART_BYTES, MEBIBYTE } from './archive-limits.ts';
+import {
+  type ArchiveLimits,
+  MAX_ALL_PATHS_BYTES,
+  MAX_PART_BYTES,
+  MAX_PARTS,
+  MEBIBYTE,
+} from './archive-limits.ts';
 
 /**
  * The rules for entries of an uploaded archive. Pure: the hub checks an upload with them, and the build checks it again
@@ -150,7 +156,7 @@ export class ArchiveRules {
       throw this.#broken('entry_name', 'the name of the entry is empty');
     }
     this.#remember(path);
-    this.#checkParents(parts);
+    this.#checkParents(path);
     return this.#place(entry, path, parts.length - 1);
   }
 
@@ -170,16 +176,18 @@ export class ArchiveRules {
         'entry_name',
         'the name of the entry is empty, is not UTF-8, or has a control character',
       );
+    this.#checkLength(name, 'entry_path_length', 'the path of the entry');
     const problem = placeProblem(name);
     if (problem !== null) throw this.#broken('entry_path', `the path of the entry ${problem}`);
-    this.#checkLength(name, 'entry_path_length', 'the path of the entry');
   }
 
   #checkLength(path: string, rule: ArchiveRule, what: string): void {
     const { pathBytes } = this.#limits;
-    if (Buffer.byteLength(path) > pathBytes)
-      throw this.#broken(rule, `${what} has more than ${pathBytes} bytes`);
-    if (path.split('/').some((part) => Buffer.byteLength(part) > MAX_PART_BYTES))
+    const bytes = Buffer.byteLength(path);
+    if (bytes > pathBytes) throw this.#broken(rule, `${what} has more than ${pathBytes} bytes`);
+    const parts = path.split('/', MAX_PARTS + 1);
+    if (parts.length > MAX_PARTS) throw this.#broken(rule, `${what} has more than ${MAX_PARTS} parts`);
+    if (bytes > MAX_PART_BYTES && parts.some((part) => Buffer.byteLength(part) > MAX_PART_BYTES))
       throw this.#broken(rule, `a part of ${what} has more than ${MAX_PART_BYTES} bytes`);
   }
 
@@ -206,17 +214,19 @@ export class ArchiveRules {
       );
   }
 
-  /** Folders that have no entry exist too. */
-  #checkParents(parts: readonly string[]): void {
-    for (let length = 1; length < parts.length; length += 1) {
-      const parent = parts.slice(0, length).join('/');
+  /**
+   * Folders that have no entry exist too. The parents of a known folder are known, so that the walk ends there: its cost does
+   * not depend on the number of entries.
+   */
+  #checkParents(path: string): void {
+    for (let end = path.lastIndexOf('/'); end !== -1; end = path.lastIndexOf('/', end - 1)) {
+      const parent = path.slice(0, end);
       const known = this.#known.get(parent);
-      if (known === undefined) {
-        this.#remember(parent);
-        this.#known.set(parent, FOLDER);
-      } else if (known !== FOLDER) {
+      if (known === FOLDER) return;
+      if (known !== undefined)
         throw this.#broken('entry_below_link', 'a part of the path of the entry is a file or a link');
-      }
+      this.#remember(parent);
+      this.#known.set(parent, FOLDER);
     }
   }
 

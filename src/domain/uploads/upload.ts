@@ -12,6 +12,9 @@ export const uploadDigestSchema = z
   .describe('SHA-256 of the uploaded archive.')
   .meta({ examples: ['sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'] });
 
+/** Maximum duration of an upload, in milliseconds. */
+export const UPLOAD_MS = 15 * 60_000;
+
 /** Maximum length of a path or of a command of the build settings, in characters. They are parts of a URL. */
 const MAX_PATH = 1024;
 const MAX_COMMAND = 2048;

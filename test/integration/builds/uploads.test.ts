@@ -170,16 +170,21 @@ const owner = async ({ id }: Deployment) => {
 };
 
 /** A call of the registry with a token of the hub. */
-async function inRegistry(deployment: Deployment, path: string) {
-  const whose = await owner(deployment);
+async function inRegistry(
+  deployment: Deployment,
+  path: string,
+  { method = 'GET', of = owner(deployment) } = {},
+) {
+  const whose = await of;
   const repository = authority.sourceRepositoryOf(whose).slice(registry.host.length + 1);
   const token = await authority.sourceToken(whose, new Date());
   return fetch(`${registry.url}/v2/${repository}/${path}`, {
+    method,
     headers: { authorization: `Bearer ${token}`, accept: 'application/vnd.oci.image.manifest.v1+json' },
   });
 }
-const tagsOf = async (deployment: Deployment): Promise<string[]> => {
-  const response = await inRegistry(deployment, 'tags/list');
+const tagsOf = async (deployment: Deployment, of = owner(deployment)): Promise<string[]> => {
+  const response = await inRegistry(deployment, 'tags/list', { of });
   return response.status === 404 ? [] : (((await response.json()) as { tags: string[] | null }).tags ?? []);
 };
 
@@ -326,6 +331,35 @@ describe('an uploaded folder', () => {
     expect((await upload(deployment, packed)).status).toBe(200);
   });
 
+  test('is not needed for a redeploy after a rollback, because the image is used again', async () => {
+    const deployment = await internal();
+    const first = (await upload(deployment, await gzipped(folderOf('back')))).body;
+    await reportBuilt(deployment, first);
+    await upload(deployment, await gzipped(folderOf('forth')));
+    await api.store.sql('DELETE FROM uploads WHERE deployment_id = $1', [deployment.id]);
+    const { resolved_image: image } = await revisionOf(deployment, first);
+    const path = `/v2/deployments/${deployment.id}/revisions`;
+    for (const each of [`${path}/${first.id}/rollback`, path])
+      expect(await client.call('POST', each, {})).toMatchObject({
+        status: 201,
+        body: { status: 'QUEUED', build: null, resolved_image: image, upload: first.upload },
+      });
+  });
+
+  test('is stored again when the registry has lost it', async () => {
+    const deployment = await internal();
+    const packed = await gzipped(folderOf('lost'));
+    const first = (await upload(deployment, packed)).body;
+    await reportBuilt(deployment, first, { phase: 'Failed', reason: 'UploadMissing', image: undefined });
+    const tag = digestOf(packed).replace(':', '-');
+    const manifest = await inRegistry(deployment, `manifests/${tag}`);
+    const digest = manifest.headers.get('docker-content-digest');
+    expect((await inRegistry(deployment, `manifests/${digest}`, { method: 'DELETE' })).status).toBe(202);
+    expect((await upload(deployment, packed)).body).toMatchObject({ number: 2, status: 'AWAITING_BUILD' });
+    expect(await tagsOf(deployment)).toEqual([tag]);
+    expect(await rows(deployment)).toMatchObject([{ stored: true }]);
+  });
+
   test('is replaced by an image of the client, and kept by other changes', async () => {
     const deployment = await internal();
     const packed = await gzipped(folderOf('kept'));
@@ -412,6 +446,11 @@ describe('an upload is rejected', () => {
     const half = async () => gzipped([{ name: 'a', content: randomBytes(600_000) }]);
     expect((await upload(deployment, await half())).status).toBe(201);
     expect(await issuesOf(await half(), deployment)).toEqual([400, [[['body'], 'quota_uploads_mb']]]);
+    // An upload that is rejected does not count.
+    const evil = await gzipped([{ name: '../evil', content: randomBytes(300_000) }]);
+    const other = await gzipped([{ name: 'a', content: randomBytes(300_000) }]);
+    expect((await issuesOf(evil, deployment))[0]).toBe(400);
+    expect((await upload(deployment, other)).status).toBe(201);
     const usage = await client.call('GET', '/v2/usage');
     expect(usage.body).toMatchObject({ usage: { uploads_mb: 1 }, quotas: { uploads_mb: 1 } });
   });
@@ -477,21 +516,36 @@ describe('an interrupted upload', () => {
     expect([third.status, third.headers.get('retry-after')]).toEqual([429, '5']);
     const other = await api.tenant();
     expect((await upload(await internal(other), await packed, { of: other })).status).toBe(201);
-    for (const each of two) each.end();
-    const statuses = await Promise.all(two.map(async ({ response }) => (await response).status));
-    expect(statuses.toSorted()).toEqual([200, 201]);
+    // One after the other, because a registry may reject the same blob at the same moment.
+    for (const [index, each] of two.entries()) {
+      each.end();
+      expect((await each.response).status).toBe(index === 0 ? 201 : 200);
+    }
   });
 });
+
+/** Runs a cleanup of the registry. @param whose of the registry that is cleaned */
+async function clean(whose = authority): Promise<void> {
+  const { platform } = api.store.database;
+  await platform.transaction(enqueueUnusedUploads);
+  const options = { database: api.store.database, insecure: true, kept: KEPT, logger: recordingLogger() };
+  await createRegistryCleaning({ ...options, authority: whose }).run(new AbortController().signal);
+}
+/** Makes the uploads of a deployment so old that they are removed if no revision needs them. */
+const age = ({ id }: Deployment) =>
+  api.store.sql(`UPDATE uploads SET sent_at = now() - interval '1 hour' WHERE deployment_id = $1`, [id]);
 
 describe('a registry', () => {
   let fake: Server;
   let respond: RequestListener;
   let broken: Awaited<ReturnType<typeof start>>;
+  let registryAuthority: typeof authority;
+  let host: string;
   beforeAll(async () => {
     fake = createServer((request, response) => respond(request, response));
     await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve));
-    const host = `127.0.0.1:${(fake.address() as AddressInfo).port}`;
-    const registryAuthority = createRegistryAuthority(host, keys);
+    host = `127.0.0.1:${(fake.address() as AddressInfo).port}`;
+    registryAuthority = createRegistryAuthority(host, keys);
     const sourceStore = createSourceStore(registryAuthority, { insecure: true, stallMs: 500 });
     broken = await start({ registry: host, registryAuthority, sourceStore }, 0, api.store);
   });
@@ -546,17 +600,61 @@ describe('a registry', () => {
     expect(await rows(deployment)).toMatchObject([{ stored: false }]);
     expect((await upload(deployment, packed)).body).toMatchObject({ number: 1, status: 'AWAITING_BUILD' });
   });
+
+  test('that waits midway does not delay a shutdown, and the client can repeat the upload', async () => {
+    const sourceStore = createSourceStore(registryAuthority, { insecure: true });
+    const closing = await start({ registry: host, registryAuthority, sourceStore }, 0, api.store);
+    const sending = Promise.withResolvers<void>();
+    respond = (request, response) => {
+      if (request.method !== 'PATCH') return session(request, response);
+      request.once('data', () => sending.resolve());
+    };
+    const packed = await gzipped([...folderOf('closing'), { name: 'b', content: randomBytes(1_500_000) }]);
+    const sent = upload(await internal(), packed, { at: closing.url });
+    await sending.promise;
+    const closed = closing.api.stop();
+    const { status, headers, body } = await sent;
+    expect([status, headers.get('retry-after'), body.detail]).toEqual([
+      503,
+      '5',
+      expect.stringContaining('Send the upload again'),
+    ]);
+    await closed;
+  });
+
+  test('that fails in the middle of a cleanup leaves no upload that counts as stored', async () => {
+    const deployment = await internal();
+    const archives = await Promise.all(['r', 's', 't'].map((text) => gzipped(folderOf(text))));
+    for (const packed of archives) await upload(deployment, packed);
+    await api.store.sql(
+      `UPDATE revisions SET status = 'SKIPPED', resolved_image = 'r/i@sha256:' || repeat('a', 64)
+       WHERE deployment_id = $1 AND number < 3`,
+      [deployment.id],
+    );
+    await age(deployment);
+    const tags = archives.map((packed) => digestOf(packed).replace(':', '-'));
+    let deletions = 0;
+    respond = ({ method, url: path = '' }, response) => {
+      if (path.includes('/sources/tags/')) return void response.end(JSON.stringify({ tags }));
+      if (path.includes('/tags/')) return void response.writeHead(404).end();
+      const digest = path.split('/').at(-1)?.replace('-', ':') ?? '';
+      if (method === 'HEAD') return void response.writeHead(200, { 'docker-content-digest': digest }).end();
+      deletions += 1;
+      response.writeHead(deletions === 1 ? 202 : 500).end();
+    };
+    await clean(registryAuthority);
+    expect(deletions).toBe(2);
+    const marks = await api.store.sql<{ digest: string; stored: boolean; removing: boolean }>(
+      'SELECT digest, stored, removing FROM uploads WHERE deployment_id = $1',
+      [deployment.id],
+    );
+    expect(new Map(marks.map(({ digest, ...rest }) => [digest, rest]))).toEqual(
+      new Map(archives.map((packed, index) => [digestOf(packed), { stored: index === 2, removing: false }])),
+    );
+  });
 });
 
 describe('the cleanup', () => {
-  const age = () => api.store.sql(`UPDATE uploads SET sent_at = now() - interval '1 hour'`);
-  const clean = async () => {
-    const { platform } = api.store.database;
-    await platform.transaction(enqueueUnusedUploads);
-    const options = { database: api.store.database, insecure: true, kept: KEPT, logger: recordingLogger() };
-    await createRegistryCleaning({ ...options, authority }).run(new AbortController().signal);
-  };
-
   test('removes uploads that no revision needs, and all uploads of a deleted deployment', async () => {
     const deployment = await internal();
     const archives = await Promise.all(['a', 'b', 'c'].map((text) => gzipped(folderOf(text))));
@@ -572,7 +670,7 @@ describe('the cleanup', () => {
     const kept = archives.slice(2).map((packed) => digestOf(packed).replace(':', '-'));
     await clean();
     expect(await tagsOf(deployment)).toHaveLength(3);
-    await age();
+    await age(deployment);
     await clean();
     expect(await tagsOf(deployment)).toEqual(kept);
     expect(await rows(deployment)).toEqual([{ digest: digestOf(archives[2] as Buffer), stored: true }]);
@@ -590,12 +688,47 @@ describe('the cleanup', () => {
     expect(await tagsOf(deployment)).toEqual([]);
   });
 
+  test('rejects an upload that is being removed, and says how long', async () => {
+    const deployment = await internal();
+    const packed = await gzipped(folderOf('removing'));
+    await upload(deployment, packed);
+    await api.store.sql('UPDATE uploads SET removing = true WHERE deployment_id = $1', [deployment.id]);
+    const { status, headers, body } = await upload(deployment, packed);
+    expect([status, headers.get('retry-after'), body.detail]).toEqual([
+      409,
+      '5',
+      expect.stringContaining('within 10 minutes'),
+    ]);
+  });
+
+  test('waits for an upload that is sent while its deployment is deleted', async () => {
+    const deployment = await internal();
+    const whose = owner(deployment);
+    await whose;
+    const packed = await gzipped([...folderOf('orphan'), { name: 'b', content: randomBytes(300_000) }]);
+    const sent = open(deployment, packed, 100_000);
+    await begun(deployment);
+    const path = `/v2/deployments/${deployment.id}?force=true`;
+    expect((await client.call('DELETE', path)).status).toBeLessThan(300);
+    await clean();
+    sent.end();
+    expect((await sent.response).status).toBe(404);
+    expect(await tagsOf(deployment, whose)).toHaveLength(1);
+    await api.store.sql(
+      `UPDATE repository_cleanings SET next_attempt_at = next_attempt_at - interval '20 minutes'
+       WHERE deployment_id = $1`,
+      [deployment.id],
+    );
+    await clean();
+    expect(await tagsOf(deployment, whose)).toEqual([]);
+  });
+
   test('keeps what it cannot remove, so that it can be used again', async () => {
     const deployment = await internal();
     const [one, two] = [await gzipped(folderOf('x')), await gzipped(folderOf('y'))];
     await reportBuilt(deployment, (await upload(deployment, one)).body);
     await upload(deployment, two);
-    await age();
+    await age(deployment);
     await registry.halt();
     await clean();
     await registry.start();

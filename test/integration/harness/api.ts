@@ -79,6 +79,7 @@ export function platformRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthorit
   const registry = 'registry.platform.example';
   const keys = parseSigningKeys(generateSigningKey());
   const sourceStore: SourceStore = {
+    has: async () => true,
     async store(_owner, _digest, content) {
       for await (const _ of content);
     },

@@ -1,6 +1,7 @@
 import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import type { Source } from '../../../domain/deployment/source.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
@@ -145,16 +146,24 @@ function checkRef(
   if (issues.length > 0) throw brokenRules(issues);
 }
 
-/** A revision that is built again needs its uploaded folder. @throws ApiError 409 */
-async function checkUpload(
+/**
+ * A revision that is built again needs its uploaded folder. Without it, the image of the revision is used again.
+ * @throws ApiError 409 when neither exists
+ */
+async function withUpload(
   transaction: Transaction,
   { tenantId, deploymentId }: RepeatRequest,
-  { number }: RevisionRecord,
-  { sourceRevisionConfig: { upload }, resolvedImage }: RepeatedContent,
-): Promise<void> {
-  if (upload === undefined || resolvedImage !== null) return;
+  source: Source,
+  repeated: RevisionRecord,
+  content: RepeatedContent,
+): Promise<RepeatedContent> {
+  const { number, sourceRevisionConfig } = repeated;
+  const { upload } = sourceRevisionConfig;
+  if (upload === undefined || content.resolvedImage !== null) return content;
   const place = { tenantId, deploymentId, digest: upload.digest };
-  if (await isUploadStored(transaction, place)) return;
+  if (await isUploadStored(transaction, place)) return content;
+  const same = repeatedContent('same', source, repeated);
+  if (same.resolvedImage !== null) return same;
   throw new ApiError(
     409,
     `The uploaded folder of revision ${number} is no longer stored: deploy the folder again.`,
@@ -171,9 +180,9 @@ async function write(
   const before = await lockForChange(transaction, request);
   const repeated = await repeatedRevision(transaction, request, before);
   const how = repetition === 'latest' ? 'fresh' : 'same';
-  const content = repeatedContent(how, before.source, repeated);
-  checkRef(before, content.sourceRevisionConfig);
-  await checkUpload(transaction, request, repeated, content);
+  const wished = repeatedContent(how, before.source, repeated);
+  checkRef(before, wished.sourceRevisionConfig);
+  const content = await withUpload(transaction, request, before.source, repeated, wished);
   const { sourceRevisionConfig: wanted, secretsId } = repeated;
   const secrets = openSecrets(deps.secretBox, repeated.secrets);
   const judged = { sourceRevisionConfig: wanted, secretsId, secrets };

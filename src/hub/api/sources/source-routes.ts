@@ -3,19 +3,25 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { archiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
-import { contentDigest, type Upload, uploadSettingsShape } from '../../../domain/uploads/upload.ts';
+import {
+  contentDigest,
+  UPLOAD_MS,
+  type Upload,
+  uploadSettingsShape,
+} from '../../../domain/uploads/upload.ts';
 import { actorOf, tenantOf } from '../core/auth.ts';
 import type { BodyTime } from '../core/body-time.ts';
-import { disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
+import { shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError } from '../core/errors.ts';
 import { etag, ifMatchHeader } from '../core/etag.ts';
 import { deploymentParams } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts';
-import { beginUpload, finishUpload, type UploadRequest } from './upload.ts';
+import { beginUpload, finishUpload, recordAbandoned, recordLost, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
-import { endedUpload, storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
+import { uploadEnd } from './upload-end.ts';
+import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
 
 /** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
 
@@ -29,9 +35,6 @@ const MAX_AT_ONCE = 8;
 const WAIT_MS = 20_000;
 /** Time in which the next part of an upload must arrive. */
 const IDLE_MS = 30_000;
-
-/** Maximum duration of an upload, in milliseconds. */
-export const UPLOAD_MS = 15 * 60_000;
 
 const headers = z.looseObject({
   'content-digest': z
@@ -87,8 +90,8 @@ class Uploads {
     this.#limiter = new FairLimiter({ total: MAX_AT_ONCE, perTenant: deps.policy.uploads.at_once });
   }
 
-  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503 */
-  async run<T>(tenantId: string, upload: () => Promise<T>): Promise<T> {
+  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503; the reason of `signal` if it fires during the wait */
+  async run<T>(tenantId: string, upload: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const turn = new AbortController();
     const timer = setTimeout(() => turn.abort(), this.#deps.uploadWaitMs ?? WAIT_MS);
     const counted = async () => {
@@ -101,7 +104,7 @@ class Uploads {
       }
     };
     try {
-      return await this.#limiter.run(tenantId, counted, turn.signal);
+      return await this.#limiter.run(tenantId, counted, AbortSignal.any([turn.signal, signal]));
     } catch (error) {
       if (!turn.signal.aborted || error !== turn.signal.reason) throw error;
       throw tooManyUploads((this.#ofTenant.get(tenantId) ?? 0) >= this.#deps.policy.uploads.at_once);
@@ -120,28 +123,49 @@ class Uploads {
 /** Stores the content of an upload, and creates its revision. */
 async function receive(
   deps: ApiDeps,
+  asked: UploadRequest,
+  { content, expected, signal }: { content: UploadBody; expected: number; signal: AbortSignal },
+) {
+  const { sourceStore } = deps;
+  const { digest } = asked.upload;
+  const begun = await beginUpload(deps, asked, expected);
+  const { owner, isStored } = begun;
+  if (sourceStore == null) throw storesNoUploads();
+  try {
+    const isKept = isStored && (await sourceStore.has(owner, digest, signal));
+    if (isStored && !isKept) await recordLost(deps, asked);
+    if (isKept) await content.compare();
+    else await sourceStore.store(owner, digest, content.checked(), signal);
+  } catch (error) {
+    await recordAbandoned(deps, asked, begun);
+    throw error;
+  }
+  return await finishUpload(deps, asked, content.bytes);
+}
+
+/** Receives an upload when it has a place. After an error, the rest of the body is read without a place. */
+async function takeTurn(
+  deps: ApiDeps,
+  uploads: Uploads,
   { request, reply, closing }: { request: FastifyRequest; reply: FastifyReply; closing: AbortSignal },
   asked: UploadRequest,
 ) {
-  const { uploads } = deps.policy;
-  const packedBytes = uploads.packed_mb * MEBIBYTE;
+  const { policy, uploadIdleMs: idleMs = IDLE_MS } = deps;
+  const packedBytes = policy.uploads.packed_mb * MEBIBYTE;
+  const signal = uploadEnd(reply, closing, UPLOAD_MS);
+  const archive = archiveLimits(policy.uploads);
   const { digest } = asked.upload;
-  const signal = AbortSignal.any([disconnectSignal(reply, closing), AbortSignal.timeout(UPLOAD_MS)]);
-  const archive = archiveLimits(uploads);
-  const idleMs = deps.uploadIdleMs ?? IDLE_MS;
   const content = new UploadBody(request.raw, { digest, packedBytes, archive, idleMs, signal });
   const expected = expectedBytes(request, packedBytes);
   try {
     content.checkSize(expected);
-    const { owner, isStored } = await beginUpload(deps, asked, expected);
-    if (isStored) await content.compare();
-    else if (deps.sourceStore == null) throw storesNoUploads();
-    else await deps.sourceStore.store(owner, digest, content.checked(), signal);
-    return await finishUpload(deps, asked, content.bytes);
+    const upload = () => receive(deps, asked, { content, expected, signal });
+    return await uploads.run(asked.tenantId, upload, signal);
   } catch (error) {
-    const isTooLarge = error instanceof ApiError && [408, 413].includes(error.statusCode);
+    const failure = signal.aborted ? signal.reason : uploadFailure(error);
+    const isTooLarge = failure instanceof ApiError && [408, 413].includes(failure.statusCode);
     if (isTooLarge || !(await content.discard())) reply.header('connection', 'close');
-    throw signal.aborted ? endedUpload(closing.aborted) : uploadFailure(error);
+    throw failure;
   }
 }
 
@@ -184,9 +208,8 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
         const upload: Upload = { digest, ...request.query };
         const ifMatch = request.headers['if-match'];
         const asked = { tenantId, deploymentId, actor: actorOf(request), ifMatch, upload };
-        const { revision, generation, created } = await uploads.run(tenantId, () =>
-          receive(deps, { request, reply, closing }, asked),
-        );
+        const call = { request, reply, closing };
+        const { revision, generation, created } = await takeTurn(deps, uploads, call, asked);
         reply
           .code(created ? 201 : 200)
           .header('etag', etag(generation))

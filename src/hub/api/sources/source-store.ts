@@ -3,6 +3,8 @@ import type { Owner } from '../../registry/authority.ts';
 /** Where the content of uploaded folders is stored. The composition root implements it with the platform's registry. */
 
 export interface SourceStore {
+  /** Whether the store has the upload. @throws SourceStoreError; the signal's reason */
+  has(owner: Owner, digest: string, signal: AbortSignal): Promise<boolean>;
   /**
    * Stores an upload. An upload that is stored already is stored again with the same result.
    * @param content is read as fast as the store takes it. If it fails, nothing is stored

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ArchiveReader } from '../../../archive/archive-reader.ts';
 import { type ArchiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
+import { lateUpload } from './upload-errors.ts';
 
 /** The body of an upload, which is checked while it is read. It is never held in memory as a whole. */
 
@@ -10,31 +11,35 @@ export interface UploadBodyOptions {
   readonly digest: string;
   readonly packedBytes: number;
   readonly archive: ArchiveLimits;
-  /** Time in milliseconds in which the next part must arrive. */
+  /** Time in milliseconds in which the next part must arrive. After this time, the minimum rate applies. */
   readonly idleMs: number;
-  /** Fires when the upload must end. */
+  /** Fires when the upload must end, with an ApiError as its reason. */
   readonly signal: AbortSignal;
 }
 
-const LATE = 'The request did not arrive within the time limit.';
+/** Average rate below which an upload ends, because others may wait for its place. In bytes per second. */
+const MIN_RATE = 32 * 1024;
+
+/** Whether a client sends too slowly. @param waitedMs how long the API has waited for the client, without the registry */
+const isTooSlow = (bytes: number, waitedMs: number, graceMs: number) =>
+  waitedMs > graceMs && bytes < (waitedMs / 1000) * MIN_RATE;
 
 export class UploadBody {
   readonly #options: UploadBodyOptions;
   readonly #parts: AsyncIterator<Buffer>;
-  readonly #ended: Promise<never>;
+  readonly #timer: NodeJS.Timeout;
+  /** Ends the current wait for a part. null: nothing waits. */
+  #endWait: ((error: ApiError) => void) | null = null;
   #bytes = 0;
+  #waitedMs = 0;
 
-  constructor(raw: IncomingMessage, options: UploadBodyOptions) {
+  constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
     this.#options = options;
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
+    this.#timer = setTimeout(() => this.#endWait?.(lateUpload()), options.idleMs).unref();
     const { signal } = options;
-    this.#ended = new Promise((_, reject) => {
-      const end = () => reject(new ApiError(408, LATE));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
-    this.#ended.catch(() => undefined);
+    signal.addEventListener('abort', () => this.#endWait?.(signal.reason), { once: true });
   }
 
   /** Number of bytes that were read. */
@@ -44,7 +49,7 @@ export class UploadBody {
 
   /**
    * The content.
-   * @throws ApiError 400 when the archive breaks a rule, 408, 413; ArchiveViolation
+   * @throws ApiError 400 when the archive breaks a rule, 408, 413, 503; ArchiveViolation
    */
   async *checked(): AsyncGenerator<Buffer> {
     const { archive } = this.#options;
@@ -60,7 +65,7 @@ export class UploadBody {
     }
   }
 
-  /** Reads the content of an upload that is stored already. @throws ApiError 400 when it is another one, 408, 413 */
+  /** Reads the content of an upload that is stored already. @throws ApiError 400 when it is another one, 408, 413, 503 */
   async compare(): Promise<void> {
     for await (const _ of this.#verified());
   }
@@ -98,16 +103,33 @@ export class UploadBody {
     throw brokenRules([{ loc: [], msg, type: 'digest_mismatch' }]);
   }
 
-  /** The next part. @throws ApiError 408; an error of the connection */
+  /** The next part. @throws ApiError 408, 503 */
   async #next(): Promise<IteratorResult<Buffer>> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new ApiError(408, LATE)), this.#options.idleMs);
+    const began = performance.now();
     try {
-      const next = await Promise.race([this.#parts.next(), late.promise, this.#ended]);
-      if (next.done !== true) this.#bytes += next.value.length;
+      const next = await this.#waitForPart();
+      if (next.done === true) return next;
+      this.#bytes += next.value.length;
+      this.#waitedMs += performance.now() - began;
+      if (isTooSlow(this.#bytes, this.#waitedMs, this.#options.idleMs)) throw lateUpload();
       return next;
     } finally {
-      clearTimeout(timer);
+      this.#endWait = null;
     }
+  }
+
+  /**
+   * One promise for each part. A race with a promise that lives as long as the upload would keep all parts in memory, because
+   * that promise would refer to the result of each race.
+   */
+  #waitForPart(): Promise<IteratorResult<Buffer>> {
+    return new Promise((resolve, reject) => {
+      const { signal } = this.#options;
+      if (signal.aborted) return reject(signal.reason);
+      this.#endWait = reject;
+      this.#timer.refresh();
+      // The connection is lost. Its error may come before the signal.
+      this.#parts.next().then(resolve, () => reject(lateUpload()));
+    });
   }
 }

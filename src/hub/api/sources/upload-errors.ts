@@ -1,4 +1,5 @@
 import { ArchiveViolation } from '../../../domain/uploads/archive-rules.ts';
+import { CLEANING_LEASE_SECONDS } from '../../store/builds/repository-cleanups.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
 import { SourceStoreError, type SourceStoreFailure } from './source-store.ts';
 
@@ -24,6 +25,15 @@ export function uploadFailure(error: unknown): unknown {
   );
 }
 
+/** 408: the upload took too long, or its connection was lost. */
+export const lateUpload = () => new ApiError(408, 'The request did not arrive within the time limit.');
+
+/** 503: another process of the API can receive the upload. */
+export const uploadAtShutdown = () =>
+  new ApiError(503, 'The server is shutting down. Nothing was changed. Send the upload again.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
 /** 409: this installation stores no uploads. */
 export const storesNoUploads = () =>
   new ApiError(
@@ -42,18 +52,12 @@ export const buildsNothing = () =>
 
 /** 409: the upload is being removed. */
 export const beingRemoved = () =>
-  new ApiError(409, 'The same upload is being removed from the registry. Send it again in a moment.', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-
-/** The upload took too long, or the server shuts down. A client that has disconnected gets no response. */
-export function endedUpload(isShutdown: boolean): ApiError {
-  return isShutdown
-    ? new ApiError(503, 'The server is shutting down. Send the upload again.', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      })
-    : new ApiError(408, 'The request did not arrive within the time limit.');
-}
+  new ApiError(
+    409,
+    'The same upload is being removed from the registry. Send it again in a few seconds. If the process that removes it has ' +
+      `stopped, another one removes it within ${CLEANING_LEASE_SECONDS / 60} minutes.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 
 /** No place for another upload in time. @param ofTenant whether the limit of the tenant is reached */
 export function tooManyUploads(ofTenant: boolean): ApiError {

@@ -9,9 +9,11 @@ import { namesOf } from '../../../domain/run-settings/revision-content.ts';
 import { shortDigest, type Upload } from '../../../domain/uploads/upload.ts';
 import type { Owner } from '../../registry/authority.ts';
 import {
+  abandonUpload,
   type BuiltRevision,
   findBuilt,
   beginUpload as recordBegin,
+  recordMissing,
   finishUpload as recordStored,
 } from '../../store/builds/uploads.ts';
 import type { Transaction } from '../../store/core/database.ts';
@@ -47,8 +49,10 @@ export interface UploadRequest {
 
 export interface BegunUpload {
   readonly owner: Owner;
-  /** Whether the registry has the content already. */
+  /** Whether the content was stored before. The registry may have lost it since. */
   readonly isStored: boolean;
+  /** Time of the database. */
+  readonly begunAt: string;
 }
 
 export interface UploadedRevision {
@@ -101,8 +105,31 @@ export function beginUpload(deps: ApiDeps, request: UploadRequest, bytes: number
     const begun = await recordBegin(transaction, placeOf(request), bytes);
     if (begun === null) throw beingRemoved();
     if (!begun.stored) await checkUploadQuota(deps, transaction, placeOf(request), bytes);
-    return { owner: { id, tenantId, appName }, isStored: begun.stored };
+    return { owner: { id, tenantId, appName }, isStored: begun.stored, begunAt: begun.begunAt };
   });
+}
+
+/** Records that the registry has lost an upload. It is then not built again before it is stored again. */
+export function recordLost({ database }: ApiDeps, request: UploadRequest): Promise<void> {
+  return database
+    .forTenant(request.tenantId)
+    .transaction((transaction) => recordMissing(transaction, placeOf(request)));
+}
+
+/** Records that an upload was not stored. Without the database, it counts in the quota until the cleanup. */
+export async function recordAbandoned(
+  { database, logger }: ApiDeps,
+  request: UploadRequest,
+  { begunAt }: BegunUpload,
+): Promise<void> {
+  try {
+    await database
+      .forTenant(request.tenantId)
+      .transaction((transaction) => abandonUpload(transaction, placeOf(request), begunAt));
+  } catch (error) {
+    const fields = { deployment: request.deploymentId, err: String(error) };
+    logger.warn(fields, 'failed to record the end of an upload; next: none, the cleanup removes its record');
+  }
 }
 
 /** Statuses after which the same folder gets another revision. */

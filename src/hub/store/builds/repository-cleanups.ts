@@ -21,6 +21,9 @@ export interface RepositoryCleaning {
   readonly attempts: number;
 }
 
+/** How long a process may clean up a repository before another process does so, in seconds. */
+export const CLEANING_LEASE_SECONDS = 600;
+
 /** Requests cleanups of the repositories of these deployments, because each got another image. */
 export async function enqueueCleanings(
   transaction: Transaction,

@@ -20,15 +20,30 @@ const isAt = ({ tenantId, deploymentId, digest }: UploadPlace) =>
 /**
  * Records that an upload is being sent.
  * @param bytes expected size
- * @returns null: the same upload is being removed, and can be sent again when that has ended
+ * @returns when it began, as PostgreSQL writes it; null: the same upload is being removed, and can be sent again when that has ended
  */
 export async function beginUpload(
   transaction: Transaction,
   place: UploadPlace,
   bytes: number,
-): Promise<{ readonly stored: boolean } | null> {
+): Promise<{ readonly stored: boolean; readonly begunAt: string } | null> {
   const [row] = await transaction.run(beginUploadStatement, { ...place, bytes });
   return row ?? null;
+}
+
+/**
+ * Records that an upload has ended before it was stored, so that it does not count in the quota. Has no effect if the same upload
+ * has begun again since.
+ */
+export async function abandonUpload(
+  { drizzle }: Transaction,
+  place: UploadPlace,
+  begunAt: string,
+): Promise<void> {
+  await drizzle
+    .update(uploads)
+    .set({ bytes: 0 })
+    .where(and(isAt(place), eq(uploads.stored, false), sql`${uploads.sentAt} = ${begunAt}::timestamptz`));
 }
 
 /** Records that the registry has the upload. @returns false: the record no longer exists */
@@ -42,6 +57,11 @@ export async function finishUpload(
     .set({ stored: true, bytes, sentAt: sql`now()` })
     .where(and(isAt(place), eq(uploads.removing, false)));
   return rowCount === 1;
+}
+
+/** Records that the registry does not have the upload, although it was stored. */
+export async function recordMissing({ drizzle }: Transaction, place: UploadPlace): Promise<void> {
+  await drizzle.update(uploads).set({ stored: false }).where(isAt(place));
 }
 
 /** Whether the registry has the upload, and keeps it. */
@@ -134,9 +154,12 @@ export async function forgetUploads({ drizzle }: Transaction, deploymentId: stri
   await drizzle.delete(uploads).where(isRemoving(deploymentId));
 }
 
-/** Records that the registry did not remove the uploads. They can be used again. Platform scope. */
+/**
+ * Records that a removal was interrupted. The registry may have removed any of the uploads, so each is stored again when it is
+ * sent again. Platform scope.
+ */
 export async function keepUploads({ drizzle }: Transaction, deploymentId: string): Promise<void> {
-  await drizzle.update(uploads).set({ removing: false }).where(isRemoving(deploymentId));
+  await drizzle.update(uploads).set({ removing: false, stored: false }).where(isRemoving(deploymentId));
 }
 
 /** Requests cleanups for a portion of the deployments with uploads that no revision needs. Platform scope. */

@@ -88,6 +88,8 @@ describe('an entry', () => {
     ['a\u009bb', 'entry_name'],
     ['not utf-8 \ufffd', 'entry_name'],
     ['a/'.repeat(513), 'entry_path_length'],
+    [`${'a/'.repeat(100)}b`, 'entry_path_length'],
+    [`${'./'.repeat(100)}b`, 'entry_path_length'],
     ['ä'.repeat(128), 'entry_path_length'],
   ])('is rejected when its name is %j', (name, rule) => {
     expect(broken([file('first'), file(name)])?.[0]).toBe(rule);
@@ -184,6 +186,15 @@ describe('an archive', () => {
     const limits = { ...LIMITS, entries: 1_000_000, unpackedBytes: 2 ** 40 };
     const entries = Array.from({ length: 12_000 }, (_, index) => file(long(index)));
     expect(broken(entries, limits)?.[0]).toBe('too_many_entries');
+  });
+
+  test('is accepted within 3 s when its entries are as many and as deep as allowed', () => {
+    const limits = { ...LIMITS, entries: 50_000, unpackedBytes: 2 ** 40 };
+    const folder = 'd/'.repeat(99);
+    const entries = Array.from({ length: 35_000 }, (_, index) => file(`${folder}${index}`));
+    const began = performance.now();
+    expect(broken(entries, limits)).toBeNull();
+    expect(performance.now() - began).toBeLessThan(3_000);
   });
 
   test('is rejected when its content is too large, with the entry that is too large', () => {

@@ -1,0 +1,25 @@
+import type { FastifyReply } from 'fastify';
+import { onDisconnect } from '../core/client-disconnect.ts';
+import type { ApiError } from '../core/errors.ts';
+import { lateUpload, uploadAtShutdown } from './upload-errors.ts';
+
+/**
+ * A signal that fires when an upload must end before its body does. Its reason is the response: an ApiError.
+ * @param closing fires when the server shuts down
+ * @param ms maximum duration of the upload
+ */
+export function uploadEnd(reply: FastifyReply, closing: AbortSignal, ms: number): AbortSignal {
+  const ended = new AbortController();
+  const end = (error: ApiError) => ended.abort(error);
+  const close = () => end(uploadAtShutdown());
+  const timer = setTimeout(() => end(lateUpload()), ms);
+  if (closing.aborted) close();
+  else closing.addEventListener('abort', close, { once: true });
+  onDisconnect(reply, () => {
+    clearTimeout(timer);
+    closing.removeEventListener('abort', close);
+    // After a disconnect, no client reads this response. After the end, it has no effect.
+    end(lateUpload());
+  });
+  return ended.signal;
+}
