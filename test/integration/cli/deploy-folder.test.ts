@@ -13,6 +13,7 @@ import { client, env, folder, one, proxy, run, usesApi } from './user.ts';
 
 const stored = new Map<string, Buffer>();
 const sourceStore: SourceStore = {
+  has: async ({ id }, digest) => stored.has(`${id} ${digest}`),
   async store({ id }, digest, content) {
     const parts: Uint8Array[] = [];
     for await (const part of content) parts.push(part);
