@@ -16,6 +16,7 @@ import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
 import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { endBySignal, type OpenStreams } from '../core/open-streams.ts';
 import { booleanQuery, integer, pageQuery } from '../core/query.ts';
 import { createWorkHints, type WorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -93,9 +94,18 @@ interface Following {
   readonly id: string;
   readonly page: { limit: number; offset: number };
   readonly signal: AbortSignal;
+  /** Aborts when the credential of the request has ended. */
+  readonly revoked: AbortSignal;
 }
 
-async function* follow({ readPage, hints, id, page, signal }: Following): AsyncGenerator<readonly object[]> {
+async function* follow({
+  readPage,
+  hints,
+  id,
+  page,
+  signal,
+  revoked,
+}: Following): AsyncGenerator<readonly object[]> {
   const until = performance.now() + FOLLOW_MS;
   let { offset } = page;
   while (!signal.aborted && performance.now() < until) {
@@ -109,11 +119,14 @@ async function* follow({ readPage, hints, id, page, signal }: Following): AsyncG
     }
     if (lines.length < page.limit) await hints.wait(id, ticket, REQUERY_MS, signal);
   }
-  yield [endOf('continue', `More lines may exist. Send the request again with offset ${offset}.`)];
+  yield [
+    endBySignal(revoked) ??
+      endOf('continue', `More lines may exist. Send the request again with offset ${offset}.`),
+  ];
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
-export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps, streams: OpenStreams): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
@@ -149,8 +162,10 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
         return reply.send({ resources: [...lines], offset: page.offset + lines.length, complete } as never);
       onDisconnect(reply, readers.enter(tenantId));
       cutOff(reply, FOLLOW_MS);
-      const signal = disconnectSignal(reply, closing);
-      return sendLines(reply, follow({ readPage, hints, id: revisionId, page, signal }), deps.logger);
+      const revoked = streams.enter(request, reply);
+      const signal = AbortSignal.any([disconnectSignal(reply, closing), revoked]);
+      const following = { readPage, hints, id: revisionId, page, signal, revoked };
+      return sendLines(reply, follow(following), deps.logger);
     },
   );
 }

@@ -84,18 +84,6 @@ async function otherTenant(database: Database, named: string, key: Key): Promise
   return tenant.id;
 }
 
-/**
- * A check for long responses: whether the key of a request is still valid. A revoked key is noticed after the lifetime of
- * cached keys (api-key-cache.ts).
- */
-export function keyCheck(deps: ApiDeps, findKey: KeyFinder): (request: FastifyRequest) => Promise<boolean> {
-  const clock = deps.clock ?? (() => new Date());
-  return async (request) => {
-    const key = await findKey(header(request, 'x-api-key') ?? '');
-    return key !== null && key.keyId === callerOf(request).keyId && !isExpired(key.expiresAt, clock());
-  };
-}
-
 /** 422: a key of the platform must name the tenant on this route. */
 export function tenantMissing(): ApiError {
   const msg = 'is required: the API key belongs to no tenant';

@@ -1,6 +1,7 @@
 import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
+import { endBySignal } from '../core/open-streams.ts';
 import { streamCursor } from './event-cursor.ts';
 import type { EventFeed, FeedHorizon } from './event-feed.ts';
 import { FOLLOW_MS } from './event-query.ts';
@@ -8,7 +9,7 @@ import { presentEvent } from './event-schema.ts';
 
 /** Streams events: the stored ones after a place, and then new ones. */
 
-/** How often a stream without events checks its key and whether it must end. */
+/** How often a stream without events checks whether it must end. */
 const CHECK_MS = 5_000;
 /**
  * Time for which a stream waits after `until`, because the time of an event is the start of its transaction, which takes
@@ -35,8 +36,8 @@ export function lastPosition(
 export interface StreamState {
   /** Whether the server shuts down, or the client has disconnected. */
   readonly aborted: boolean;
-  /** Whether the API key is still valid. */
-  readonly allowed: boolean;
+  /** The end of the credential of the request; null: it has not ended. */
+  readonly revoked: StreamEnd | null;
   /** Time since the start of the stream. */
   readonly elapsedMs: number;
   /** The position up to which all events were sent; null: more events follow up to the horizon. */
@@ -48,8 +49,8 @@ export interface StreamState {
 const AGAIN = 'Send the request again with the last cursor.';
 
 /** The end of a stream; null: the stream continues. The first rule that matches applies. */
-export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): StreamEnd | null {
-  if (!allowed) return { end: 'The API key is no longer valid.', reason: 'denied' };
+export function streamEnd({ aborted, revoked, elapsedMs, sent, last }: StreamState): StreamEnd | null {
+  if (revoked !== null) return revoked;
   if (last !== null && sent !== null && sent >= last)
     return { end: 'All events before the time `until` were sent.', reason: 'complete' };
   if (aborted) return { end: `The API shuts down. ${AGAIN}`, reason: 'continue' };
@@ -67,10 +68,10 @@ export interface EventFollower {
   readonly horizon: FeedHorizon;
   /** Reads the next matching events up to a position. */
   read(place: EventPlace, settled: number): Promise<EventsAfter>;
-  /** Whether the API key is still valid. */
-  isAllowed(): Promise<boolean>;
+  /** Aborts when the credential of the request has ended. */
+  readonly revoked: AbortSignal;
   readonly until: Date | undefined;
-  /** Aborts when the client disconnects or the server shuts down. */
+  /** Aborts when the client disconnects, the server shuts down, or the credential has ended. */
   readonly signal: AbortSignal;
 }
 
@@ -94,16 +95,17 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
   let last: number | null = null;
   let hasEvents = true;
   for (;;) {
-    const allowed = await follower.isAllowed();
     let more = false;
     let events: readonly EventRecord[] = [];
-    if (allowed && hasEvents) ({ events, more, place } = await follower.read(place, horizon.settled));
+    const isAllowed = !follower.revoked.aborted;
+    if (isAllowed && hasEvents) ({ events, more, place } = await follower.read(place, horizon.settled));
     // The response starts with the first batch, also when no event matches.
-    if (allowed) yield events.map(lineOf);
+    if (isAllowed) yield events.map(lineOf);
     last = lastPosition(last, until, horizon);
     const sent = more ? null : horizon.settled;
     const elapsedMs = performance.now() - startedAt;
-    const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
+    const revoked = endBySignal(follower.revoked);
+    const end = streamEnd({ aborted: signal.aborted, revoked, elapsedMs, sent, last });
     if (end !== null) {
       yield [endLine(end, place)];
       return;

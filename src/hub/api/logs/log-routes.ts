@@ -16,6 +16,7 @@ import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { endBySignal, type OpenStreams } from '../core/open-streams.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
@@ -111,16 +112,18 @@ async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typ
 async function* followed(
   first: IteratorResult<LogBatch>,
   batches: AsyncGenerator<LogBatch>,
+  revoked: AbortSignal,
 ): AsyncGenerator<readonly object[]> {
   const until = performance.now() + FOLLOW_MS;
   try {
     for (let next = first; !next.done; next = await batches.next()) {
+      if (revoked.aborted) break;
       const { lines, end, reason = 'failed' } = next.value;
       yield end === undefined ? lines : [...lines, { end, reason } satisfies StreamEnd];
       if (end !== undefined) return;
       if (performance.now() > until) break;
     }
-    yield [SHUT];
+    yield [endBySignal(revoked) ?? SHUT];
   } finally {
     await batches.return(undefined);
   }
@@ -160,15 +163,16 @@ async function readerOf(
 }
 
 /** `/v2/deployments/{id}/logs`. */
-export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function logRoutes(app: FastifyInstance, deps: ApiDeps, streams: OpenStreams): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
   const masks = new LogMasks(deps.secretBox);
 
-  const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
+  const begin = (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
     onDisconnect(reply, readers.enter(tenantId));
-    return disconnectSignal(reply, closing);
+    const revoked = streams.enter(request, reply);
+    return { revoked, signal: AbortSignal.any([disconnectSignal(reply, closing), revoked]) };
   };
 
   app.withTypeProvider<ZodTypeProvider>().get(
@@ -196,7 +200,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const common = await readerOf(deps, masks, request, request.params.deployment_id);
-      const signal = begin(reply, common.tenantId);
+      const { revoked, signal } = begin(request, reply, common.tenantId);
       const { follow, previous, ...rest } = request.query;
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
@@ -209,7 +213,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const close = () => void batches.return(undefined).catch(() => undefined);
       signal.addEventListener('abort', close, { once: true });
       // The first read runs before the response head is sent, because the read fails when too many readers exist.
-      return sendLines(reply, followed(await batches.next(), batches), deps.logger);
+      return sendLines(reply, followed(await batches.next(), batches, revoked), deps.logger);
     },
   );
 }

@@ -7,8 +7,10 @@ import {
   isGeneratedKey,
   type Scope,
   touchApiKey,
+  validKeys,
 } from '../../store/tenancy/api-keys.ts';
 import type { ApiDeps, InternalKey } from '../core/deps.ts';
+import type { CredentialCheck } from '../core/open-streams.ts';
 
 /** Looks up API keys of callers and caches them for a short time. */
 
@@ -82,6 +84,15 @@ interface Remembered {
   readonly until: number;
   found?: Key;
 }
+
+/** The check of API keys for open responses. The cache is not used, because a revoked key stays in it for some seconds. */
+export const endedKeys =
+  ({ database }: Pick<ApiDeps, 'database'>): CredentialCheck =>
+  async (open) => {
+    const ids = [...new Set(open.map(({ id }) => id))];
+    const valid = await database.forPlatform(AUTHENTICATION).read((reader) => validKeys(reader, ids));
+    return open.filter(({ id }) => !valid.has(id));
+  };
 
 /** Finds a key by its text. null: no valid key has this text. */
 export type KeyFinder = (given: string) => Key | Promise<Key | null>;

@@ -143,6 +143,21 @@ export async function touchApiKey(transaction: Transaction, id: string): Promise
     );
 }
 
+/** Those of the keys that are neither revoked nor expired. Platform scope. */
+export async function validKeys(reader: Reader, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await reader.drizzle
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(
+      and(
+        sql`${apiKeys.id} = ANY(${sql.param(ids)}::uuid[])`,
+        isNull(apiKeys.revokedAt),
+        or(isNull(apiKeys.expiresAt), sql`${apiKeys.expiresAt} > now()`),
+      ),
+    );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Keys of a tenant, of the platform, or all keys (`null`), newest first, including revoked keys. */
 export function listApiKeys(
   reader: Reader,

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildLogRoutes } from '../../../../../src/hub/api/builds/build-log-routes.ts';
 import { authenticate } from '../../../../../src/hub/api/core/auth.ts';
 import type { ApiDeps } from '../../../../../src/hub/api/core/deps.ts';
+import { createOpenStreams } from '../../../../../src/hub/api/core/open-streams.ts';
 import { createLimiter } from '../../../../../src/hub/api/core/rate-limit.ts';
 import { validatorCompiler } from '../../../../../src/hub/api/core/validation.ts';
 import { registerListenerProtocol } from '../../../../../src/hub/api/listeners/listener-protocol-routes.ts';
@@ -87,8 +88,9 @@ async function world() {
   app.addHook('onSend', async () => {
     counts.answered += 1;
   });
-  logRoutes(app, deps);
-  buildLogRoutes(app, deps);
+  const streams = createOpenStreams({ checks: { api_key: async () => [] }, logger });
+  logRoutes(app, deps, streams);
+  buildLogRoutes(app, deps, streams);
   await registerListenerProtocol(app, deps);
   app.server.on('connection', (socket) =>
     socket.once('close', () => {
