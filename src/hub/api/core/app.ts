@@ -31,6 +31,7 @@ import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
 import { usageRoutes } from '../tenancy/usage-routes.ts';
+import { watchRoutes } from '../watch/watch-routes.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
 import { authenticate } from './auth.ts';
@@ -213,6 +214,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     logRoutes(scoped, deps, streams);
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, streams);
+    watchRoutes(scoped, deps, streams);
     integrationRoutes(scoped, deps);
     webhookSecretRoutes(scoped, deps);
     webhookRoutes(scoped, deps);

@@ -10,6 +10,7 @@ import type { Scope } from '../../store/tenancy/api-keys.ts';
 import type { KnownRoom } from '../../store/tenancy/known-room.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
+import type { ChangeHints } from '../watch/change-hints.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /**
@@ -37,6 +38,10 @@ export interface ApiDeps {
   readonly logHints?: WorkHints;
   /** Wakes streams of events. Without these hints, streams poll. */
   readonly eventHints?: WorkHints;
+  /** Passes changes to streams of changes. Without these hints, the streams find changes with their sweeps. */
+  readonly changeHints?: ChangeHints;
+  /** Time between two sweeps of streams of changes, in milliseconds; default: 10 s. */
+  readonly sweepMs?: number;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

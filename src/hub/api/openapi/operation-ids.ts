@@ -31,6 +31,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/events': 'listTenantEvents',
   'GET /v2/deployments/{deployment_id}/events': 'listDeploymentEvents',
 
+  'GET /v2/watch': 'watchChanges',
+
   'GET /v2/integrations': 'listIntegrations',
   'POST /v2/integrations': 'createIntegration',
   'GET /v2/integrations/{integration_id}': 'getIntegration',

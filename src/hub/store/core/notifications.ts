@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
-import { OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
+import { CHANGE_CHANNEL, OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 
 export interface NotificationOptions {
@@ -14,6 +14,8 @@ export interface NotificationOptions {
   onOutbox?(): void;
   /** Called with revisions or log requests that have new log lines. Each revision or log request is included once. */
   onLogs?(ids: ReadonlySet<string>): void;
+  /** Called with the payloads of changes, for streams of changes. Each payload is included once. */
+  onChanges?(payloads: ReadonlySet<string>): void;
   /** Called when notifications may have been missed, and once at the start. The receiver must then poll. */
   onRescan(): void;
 }
@@ -77,6 +79,11 @@ export function listenForWork(options: NotificationOptions): Notifications {
   const closing = new AbortController();
   const notice = coalesce(options.onWork);
   const noticeLog = coalesce((ids) => options.onLogs?.(ids));
+  const noticeChange = coalesce((payloads) => options.onChanges?.(payloads));
+  const noticeOf = new Map([
+    [LOG_CHANNEL, noticeLog],
+    [CHANGE_CHANNEL, noticeChange],
+  ]);
   const { promise: armed, resolve: markArmed } = Promise.withResolvers<void>();
 
   /** The lifetime of one connection. @returns whether LISTEN was active */
@@ -87,11 +94,12 @@ export function listenForWork(options: NotificationOptions): Notifications {
     );
     client.on('notification', ({ channel, payload }) => {
       if (channel === OUTBOX_CHANNEL) options.onOutbox?.();
-      else if (payload !== undefined) (channel === LOG_CHANNEL ? noticeLog : notice)(payload);
+      else if (payload !== undefined) (noticeOf.get(channel) ?? notice)(payload);
     });
     try {
       await client.connect();
-      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}; LISTEN ${LOG_CHANNEL}`);
+      const channels = [WORK_CHANNEL, OUTBOX_CHANNEL, LOG_CHANNEL, CHANGE_CHANNEL];
+      await client.query(channels.map((channel) => `LISTEN ${channel}`).join('; '));
       markArmed();
       // guard: rescan-after-listen
       options.onRescan();

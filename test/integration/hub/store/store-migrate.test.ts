@@ -117,7 +117,13 @@ async function readerInTheWay() {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   onTestFinished(() => client.end());
-  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
+  await client.query(
+    `DROP FUNCTION berth_has_watchers, berth_send_hint, berth_hint_of_part, berth_hint_of_deployment,
+       berth_hint_of_listener CASCADE`,
+  );
+  await client.query('DROP TABLE change_watchers');
+  await client.query('ALTER TABLE log_requests DROP COLUMN kind, DROP COLUMN awaits_listener');
+  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory, DROP COLUMN abilities');
   await client.query('DROP TABLE deployment_hosts');
   await client.query('DROP FUNCTION berth_claim_hosts CASCADE');
   await client.query('ALTER TABLE tenants DROP COLUMN domain_token');

@@ -14,7 +14,7 @@ let stranger: string;
 let tables: { name: string; column: string; nullable: boolean }[];
 
 /** Tables that hold nothing of a tenant. */
-const NO_TENANTS: readonly string[] = [];
+const NO_TENANTS: readonly string[] = ['change_watchers'];
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
