@@ -15,6 +15,7 @@ import { listenerChangeRoutes } from '../listeners/listener-change-routes.ts';
 import { registerListenerProtocol } from '../listeners/listener-protocol-routes.ts';
 import { listenerRoutes } from '../listeners/listener-routes.ts';
 import { logRoutes } from '../logs/log-routes.ts';
+import { objectRoutes } from '../objects/object-routes.ts';
 import { changeSubject, isRead } from '../observe/change-subject.ts';
 import { healthRoutes } from '../observe/health-routes.ts';
 import { type OnRequestEnd, observeRequests } from '../observe/observe-requests.ts';
@@ -212,6 +213,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     redeployRoutes(scoped, deps);
     buildLogRoutes(scoped, deps, streams);
     logRoutes(scoped, deps, streams);
+    objectRoutes(scoped, deps);
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, streams);
     watchRoutes(scoped, deps, streams);

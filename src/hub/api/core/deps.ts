@@ -42,6 +42,8 @@ export interface ApiDeps {
   readonly changeHints?: ChangeHints;
   /** Time between two sweeps of streams of changes, in milliseconds; default: 10 s. */
   readonly sweepMs?: number;
+  /** Time within which a listener must send objects, in milliseconds; default: 20 s. */
+  readonly objectAnswerMs?: number;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

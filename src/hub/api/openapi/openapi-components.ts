@@ -13,6 +13,13 @@ import {
   logRequestsResponseSchema,
 } from '../../../contract/protocol/log-protocol.ts';
 import {
+  objectAnswerResponseSchema,
+  objectAnswerSchema,
+  objectMapResultSchema,
+  objectRequestSchema,
+  objectResultSchema,
+} from '../../../contract/protocol/object-protocol.ts';
+import {
   inventoryRequestSchema,
   inventoryResponseSchema,
   reportSchema,
@@ -143,6 +150,11 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   SyncListenerInventory: inventoryRequestSchema,
   InventoryAcknowledgement: inventoryResponseSchema,
   LogRequests: logRequestsResponseSchema,
+  ObjectRequest: objectRequestSchema,
+  SendObjects: objectAnswerSchema,
+  ObjectMapResult: objectMapResultSchema,
+  ObjectResult: objectResultSchema,
+  ObjectsAcknowledgement: objectAnswerResponseSchema,
   SendLogLines: logChunkSchema,
   LogLinesAcknowledgement: logChunkResponseSchema,
   SendBuildLogLines: buildLogsRequestSchema,
@@ -157,6 +169,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ReportAcknowledgement: 'Acknowledgement of reports.',
   InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
   LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
+  ObjectsAcknowledgement: 'The hub has the objects.',
   LogLinesAcknowledgement: 'Whether the hub accepted the lines.',
   BuildLogLinesAcknowledgement: 'Acknowledgement of lines of a build log.',
 };

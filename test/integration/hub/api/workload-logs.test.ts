@@ -439,7 +439,7 @@ test('a newer hub keeps the reader until the listener states its features, which
       // As the balancer would have it: each that tells meets an old hub, until the reader was passed over by a newer one.
       if (query.knows !== undefined && passedOver === 0) throw new HubError('refused', 'unknown', 422);
       const requests = await hub.logRequests(query, options);
-      if (query.knows === undefined && requests.length === 0) passedOver += await waiting();
+      if (query.knows === undefined && requests.log_requests.length === 0) passedOver += await waiting();
       return requests;
     },
   }));
@@ -468,7 +468,7 @@ test('streams end with a reason, and new requests return 503, when the listener 
     ...hub,
     async logRequests({ knows: _, ...query }, options) {
       const requests = await hub.logRequests(query, options);
-      ids.push(...requests.map(({ http_request_id: id }) => id));
+      ids.push(...requests.log_requests.map(({ http_request_id: id }) => id));
       return requests;
     },
   }));
