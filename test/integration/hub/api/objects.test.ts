@@ -36,7 +36,7 @@ interface Details {
 let world: LogWorld;
 let running: { stop(): Promise<void> };
 beforeAll(async () => {
-  world = await startLogWorld('objects', { objectAnswerMs: 6_000 });
+  world = await startLogWorld('objects', { objectAnswerMs: 6_000, sweepMs: 500 });
   running = await world.startListener();
 });
 afterAll(() => world?.stop());
@@ -244,6 +244,25 @@ test('shows the usage of pods beside requests and limits when the cluster has a 
     (await list(of)).body.resources.find(({ kind }) => kind === 'Pod')?.pod?.containers[0]?.['usage'];
   await waitFor('the usage', async () => (await usage()) ?? undefined);
   expect(await usage()).toEqual({ cpu: 0.25, memory_mb: 64 });
+});
+
+test('berth objects, top and watch print objects, containers and changes', async () => {
+  const of = await world.deploy();
+  await workloadOf(of, 'printed');
+  const pod = await podOf(of);
+  const run = async (...words: string[]) => {
+    const command = world.berth(...words);
+    await command.ended;
+    return command.lines.join('\n');
+  };
+  expect(await run('objects', of.name)).toMatch(/^Deployment\/printed +inactive/m);
+  expect(await run('objects', of.name, 'service/printed')).toMatch(/^kind: Service$[\s\S]*^No events\.$/m);
+  expect(await run('top', of.name)).toMatch(new RegExp(`^POD +CONTAINER[\\s\\S]*^${pod} +app `, 'm'));
+  const watching = world.berth('watch');
+  onTestFinished(() => watching.stop());
+  await waitFor('the reset', async () => watching.lines.includes('reset') || undefined);
+  const { id } = await world.deploy();
+  await waitFor('the change', async () => watching.lines.some((line) => line.startsWith(id)) || undefined);
 });
 
 test('a listener of the previous version gets 409 at once, and its logs still work', async () => {
