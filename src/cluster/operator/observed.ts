@@ -111,6 +111,8 @@ export interface WarningEvent {
    * back-off. Absent: no probe failed.
    */
   readonly checks?: readonly FailedCheck[];
+  /** When the kubelet ended a container because of a failed probe, in ms since the epoch. Absent: never. */
+  readonly killedAt?: readonly number[];
 }
 
 /** A custom resource as read from the cluster. */

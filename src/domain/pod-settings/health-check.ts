@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../kubernetes/text.ts';
+import { byteLength, text } from '../kubernetes/text.ts';
 
 /** How Kubernetes finds out whether the app container of a component works. */
 
@@ -11,6 +11,8 @@ export const HEALTH_CHECK_LIMITS = {
   path: 1024,
   arguments: 64,
   argument: 4096,
+  /** Of a command as JSON. A pod template contains it in three probes, and etcd accepts 1.5 MiB per object. */
+  commandBytes: 4096,
   timeoutSeconds: 300,
   periodSeconds: 300,
   failureThreshold: 100,
@@ -57,8 +59,13 @@ export const healthCheckSchema = z
       .array(text(most.argument))
       .min(1)
       .max(most.arguments)
+      .refine((command) => byteLength(JSON.stringify(command)) <= most.commandBytes, {
+        message: `must not be larger than ${most.commandBytes} bytes as JSON. Put longer commands into a script of the image`,
+      })
       .optional()
-      .describe('Program and arguments. Required for exec. The command runs without a shell.'),
+      .describe(
+        'Program and arguments. Required for exec. The command runs without a shell. At most 4096 bytes as JSON.',
+      ),
     timeout_seconds: z
       .int()
       .min(1)

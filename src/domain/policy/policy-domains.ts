@@ -14,6 +14,14 @@ export interface PlatformNames {
   readonly appDomain: string | null;
 }
 
+/** The policy of domains, which also refuses the hosts that custom_url may not have, such as a console. */
+export function domainPolicy({
+  domains,
+  custom_url,
+}: Pick<Policy, 'domains' | 'custom_url'>): Policy['domains'] {
+  return { ...domains, refused_hosts: [...domains.refused_hosts, ...custom_url.refused_hosts] };
+}
+
 /** Why a deployment may not have the host, as the end of a sentence that begins with the host. null: it may. */
 export function domainRefusal(
   host: string,
@@ -36,13 +44,12 @@ export function domainIssues(view: PolicyView, policy: Policy): Violation[] {
   const { sourceConfig, stored, ownHost, platformHosts = [], appDomain = null } = view;
   const { domains = [], custom_url: url } = sourceConfig;
   const urlHost = hostOf(url);
+  const rules = domainPolicy(policy);
   const before = new Set(stored?.domains);
   return domains.flatMap((host, index) => {
     const loc = ['source_config', 'domains', index];
     if (host === urlHost) return [{ loc, msg: 'must not be the host of custom_url' }];
-    const msg = before.has(host)
-      ? null
-      : domainRefusal(host, { ownHost, platformHosts, appDomain }, policy.domains);
+    const msg = before.has(host) ? null : domainRefusal(host, { ownHost, platformHosts, appDomain }, rules);
     return msg === null ? [] : [{ loc, msg }];
   });
 }

@@ -117,11 +117,17 @@ const policyShape = {
   }),
   custom_url: z.strictObject({
     allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
-    refused_hosts: patterns.describe('Hosts that custom_url may not have, even if they are allowed.'),
+    refused_hosts: patterns.describe(
+      'Hosts that custom_url and domains may not have, even if they are allowed.',
+    ),
   }),
   domains: z.strictObject({
-    allowed_hosts: patterns.describe("Hosts that domains may contain. '*' matches any text."),
-    refused_hosts: patterns.describe('Hosts that domains may not contain, even if they are allowed.'),
+    allowed_hosts: patterns.describe(
+      "Hosts that domains may contain. '*' matches any text. In self_hosted, the default is custom_url.allowed_hosts.",
+    ),
+    refused_hosts: patterns.describe(
+      'Hosts that domains may not contain, even if they are allowed, in addition to custom_url.refused_hosts.',
+    ),
     require_proof: z
       .boolean()
       .describe(
@@ -287,6 +293,16 @@ function mergeCapsByType(base: CapsByType, changes: CapsByType = {}): CapsByType
   return Object.fromEntries(types.map((type) => [type, { ...base[type], ...changes[type] }]));
 }
 
+/**
+ * The additional hosts that are allowed if the file does not name them: those of custom_url, so that a file that limits
+ * custom_url also limits domains. A file that allows hosts of custom_url in cloud allows no domains.
+ */
+function defaultDomains({ domains }: Policy, { custom_url }: PolicyFile): Policy['domains']['allowed_hosts'] {
+  return domains.allowed_hosts.length === 0
+    ? domains.allowed_hosts
+    : (custom_url?.allowed_hosts ?? domains.allowed_hosts);
+}
+
 /** The default of the hosting mode with the entries of a file. */
 export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Policy {
   const base = DEFAULT_POLICIES[hosting];
@@ -303,7 +319,11 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
       file.service_account_token_audiences ?? base.service_account_token_audiences,
     metadata: { ...base.metadata, ...file.metadata },
     custom_url: { ...base.custom_url, ...file.custom_url },
-    domains: { ...base.domains, ...file.domains },
+    domains: {
+      ...base.domains,
+      allowed_hosts: file.domains?.allowed_hosts ?? defaultDomains(base, file),
+      ...file.domains,
+    },
     namespaces: { ...base.namespaces, ...file.namespaces },
     database: { ...base.database, ...file.database },
     caps: { ...base.caps, ...file.caps },

@@ -17,7 +17,7 @@ test('apply creates deployments, changes nothing the second time, and then chang
     /^shop: does not exist\n {2}name: not set → "shop"\n[\s\S]* {2}tags\.team: not set → "payments"\nweb: does not exist$/m,
   );
   const planned = await run(0, ['apply', '-f', path, '--dry-run']);
-  expect(planned.out).toMatch(/^shop +would be created +–$/m);
+  expect(planned.out).toMatch(/^NAME +RESULT +ROLLS +CHANGES\nshop +would be created +– +–$/m);
   expect(await deployments()).toEqual([]);
 
   const first = await run(0, ['apply', '-f', path]);
@@ -39,6 +39,10 @@ test('apply creates deployments, changes nothing the second time, and then chang
   tags.team: "payments" → "search"
 web: no difference
 `);
+  const fields = 'source_revision_config\\.image_uri, tags\\.team';
+  expect((await run(0, ['apply', '-f', path, '--dry-run'])).out).toMatch(
+    new RegExp(`^shop +would be changed +api +${fields}$`, 'm'),
+  );
   const changed = JSON.parse((await run(0, ['apply', '-f', path, '-o', 'json'])).out) as unknown[];
   expect(changed).toMatchObject([
     {
@@ -174,7 +178,7 @@ describe('apply --prune', () => {
     const planned = await run(0, [...prune, '--dry-run']);
     expect(planned.err).toContain('skipped c: it does not have the tags of -l\n');
     expect(planned.err).toMatch(/^ {2}b, with its database of \d+ GiB$/m);
-    expect(planned.out).toMatch(/^a +unchanged +–\nb +would be deleted +–$/m);
+    expect(planned.out).toMatch(/^a +unchanged +– +–\nb +would be deleted +– +–$/m);
     expect((await run(2, prune)).err).toContain('pass --yes');
     expect((await deployments()).map(({ status }) => status)).not.toContain('AWAITING_DELETE');
 

@@ -40,6 +40,8 @@ export interface Result {
     | 'would be changed'
     | 'would be deleted';
   readonly changes: readonly FieldChange[];
+  /** The components and data services whose pods would be replaced. Absent: the command is not a dry run. */
+  readonly rolls?: readonly string[];
 }
 
 /** @throws UsageError for options that exclude or need each other */
@@ -160,7 +162,7 @@ async function applyAll(context: Context, { book, planned }: Work, results: Resu
 
 function planResult(planned: Planned): Result {
   const change = planned.before === null ? 'would be created' : 'would be changed';
-  return { ...summaryOf(planned), result: isChanged(planned) ? change : 'unchanged' };
+  return { ...summaryOf(planned), result: isChanged(planned) ? change : 'unchanged', rolls: planned.rolls };
 }
 
 const deletion = ({ name, id }: Deployment, result: Result['result']): Result => ({
@@ -170,15 +172,23 @@ const deletion = ({ name, id }: Deployment, result: Result['result']): Result =>
   changes: [],
 });
 
-function row({ name, result, changes }: Result): string[] {
+/** The columns of a table of results. Only a dry run says what would roll. */
+const COLUMNS = ['NAME', 'RESULT', 'CHANGES'];
+const DRY_RUN_COLUMNS = ['NAME', 'RESULT', 'ROLLS', 'CHANGES'];
+
+function row({ name, result, changes, rolls = [] }: Result, isDryRun: boolean): string[] {
   const fields = result.endsWith('created') ? '' : changes.map(({ field }) => field).join(', ');
-  return [cell(name), result, cell(fields)];
+  return [cell(name), result, ...(isDryRun ? [cell(rolls.join(', '))] : []), cell(fields)];
 }
 
-async function showResults(context: Context, results: readonly Result[]): Promise<void> {
+async function showResults(context: Context, results: readonly Result[], isDryRun = false): Promise<void> {
   if (results.length === 0) return;
   await show(context, results, {
-    table: () => table(['NAME', 'RESULT', 'CHANGES'], results.map(row)),
+    table: () =>
+      table(
+        isDryRun ? DRY_RUN_COLUMNS : COLUMNS,
+        results.map((each) => row(each, isDryRun)),
+      ),
     names: () => results.map(({ name }) => name),
   });
   if (results.every(({ result }) => result === 'unchanged'))
@@ -251,7 +261,7 @@ export async function apply(
   await confirmPrune(context, doomed, options);
   if (options.dryRun) {
     const deletions = doomed.map((each) => deletion(each, 'would be deleted'));
-    await showResults(context, [...planned.map(planResult), ...deletions]);
+    await showResults(context, [...planned.map(planResult), ...deletions], true);
     return 'reached';
   }
   const results: Result[] = [];

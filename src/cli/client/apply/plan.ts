@@ -20,6 +20,8 @@ export interface Planned {
   /** Changed fields, without tags. */
   readonly changes: readonly FieldChange[];
   readonly tagChanges: readonly FieldChange[];
+  /** The components and data services whose pods would be replaced. */
+  readonly rolls: readonly string[];
 }
 
 export const allChanges = ({ changes, tagChanges: tags }: Planned): FieldChange[] => [...changes, ...tags];
@@ -57,9 +59,9 @@ async function planOne(client: Client, book: TagBook, wanted: Wanted): Promise<P
     body: wanted.body,
   });
   // Only the response to a creation, which is no dry run, has another type.
-  const { changes = [] } = outlook as UpdatedDeployment;
+  const { changes = [], rolls = [] } = outlook as UpdatedDeployment;
   const tags = wanted.tags === null ? [] : tagChanges(tagsBefore, wanted.tags);
-  return { wanted, before, tagsBefore, changes, tagChanges: tags };
+  return { wanted, before, tagsBefore, changes, tagChanges: tags, rolls };
 }
 
 /**

@@ -3,7 +3,8 @@ import { type Action, actionId, STAGES, type Stage } from '../action.ts';
 import { childKindOf, isRouteKind, ROUTE_KINDS } from '../kinds.ts';
 import { holdsLeavingVolume } from '../observe/data-services.ts';
 import { isOfEarlierResource } from '../observe/ownership.ts';
-import { type ChildObject, idOf, newestFirst, type Observed } from '../observed.ts';
+import { type ChildObject, idOf, newestFirst, type Observed, type ObservedTemplates } from '../observed.ts';
+import { hasSameInputs } from '../rollout/changed-values.ts';
 import { isUntouched, type Target } from '../rollout/target.ts';
 import type { PlanInput } from './plan.ts';
 
@@ -65,6 +66,17 @@ export function deletion(
 /** The number of newest stored templates that are kept. Templates in use are also kept. */
 export const KEPT_TEMPLATES = 10;
 
+/**
+ * Unused stored templates that differ from newer unused ones only in the values of Secrets. They do not count, so that
+ * frequent rotations do not remove the templates of earlier revisions.
+ */
+function supersededCopies(newest: readonly ObservedTemplates[]): ReadonlySet<string> {
+  const copies = newest.filter((stored, index) =>
+    newest.slice(0, index).some((newer) => hasSameInputs(newer, stored)),
+  );
+  return new Set(copies.map(({ name }) => name));
+}
+
 /** Removes stored templates that are neither in use nor among the newest. Called only when no rollout is in progress. */
 export function removeOldTemplates(observed: Observed, target: Target): Action[] {
   const { activeRevision, rollout, failedRevision, failedChange } = observed.resource.status ?? {};
@@ -78,9 +90,12 @@ export function removeOldTemplates(observed: Observed, target: Target): Action[]
   ]);
   const { kind } = RESOURCES.ControllerRevision;
   const { namespace } = observed.resource.metadata;
-  return newestFirst(observed.storedTemplates)
-    .slice(KEPT_TEMPLATES)
-    .filter(({ name }) => !inUse.has(name))
+  const newest = newestFirst(observed.storedTemplates);
+  const copies = supersededCopies(newest.filter(({ name }) => !inUse.has(name)));
+  const counted = newest.filter(({ name }) => !copies.has(name));
+  const kept = new Set(counted.slice(0, KEPT_TEMPLATES).map(({ name }) => name));
+  return newest
+    .filter(({ name }) => !inUse.has(name) && !kept.has(name))
     .map(({ name, uid, resourceVersion }) =>
       deletion(
         {
@@ -88,7 +103,7 @@ export function removeOldTemplates(observed: Observed, target: Target): Action[]
           kind,
           metadata: { name, namespace, uid, resourceVersion },
         },
-        'is older than the last ten',
+        copies.has(name) ? 'differs from newer ones only in values of Secrets' : 'is older than the last ten',
         STAGES.removal,
       ),
     );

@@ -1,3 +1,4 @@
+import { domainPolicy } from '../../../domain/policy/policy-domains.ts';
 import { foreignReferences } from '../access/foreign-references.ts';
 import { type HostRules, hostRefusal } from '../access/host-claims.ts';
 import { SECRET_POLL_MS, withSecretReadings } from '../access/secret-readings.ts';
@@ -87,11 +88,10 @@ function withHost(observed: Observed, options: ReconcilerOptions): Observed {
 }
 
 function hostRules({ ownHost, platformHosts, appDomain, policy, lookups }: ReconcilerOptions): HostRules {
-  const { custom_url, domains } = policy;
   return {
-    platform: { own: ownHost ?? null, others: platformHosts ?? [], refused: custom_url.refused_hosts },
+    platform: { own: ownHost ?? null, others: platformHosts ?? [], refused: policy.custom_url.refused_hosts },
     appDomain: appDomain ?? null,
-    domains,
+    domains: domainPolicy(policy),
     isFound: lookups && ((key, host, value) => lookups.hasFound(key, host, value)),
   };
 }

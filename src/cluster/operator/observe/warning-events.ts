@@ -124,15 +124,26 @@ interface EventFields extends UntypedObject {
 const timeOf = ({ lastTimestamp, series, eventTime, metadata }: EventFields) =>
   Date.parse(lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp ?? '') || 0;
 
-/** The newest warning, and the failed probes. @param events newest first */
+/** The message of the Event with which the kubelet ends a container. The Event is not a warning. */
+const KILLED_BY_PROBE = / failed (?:liveness|startup) probe, will be restarted$/;
+
+/** The newest warning, the failed probes, and when probes ended a container. @param events newest first */
 function toWarning(events: readonly EventFields[]): WarningEvent | undefined {
-  const [last] = events;
+  const warnings = events.filter(({ type }) => type === 'Warning');
+  const [last] = warnings;
   if (last?.reason === undefined) return undefined;
-  const checks = events
+  const checks = warnings
     .filter(({ reason }) => reason === UNHEALTHY)
     .map((event) => ({ message: event.message ?? '', at: timeOf(event) }));
-  const warning = { reason: last.reason, message: last.message ?? '' };
-  return checks.length === 0 ? warning : { ...warning, checks };
+  const killedAt = events
+    .filter(({ reason, message = '' }) => reason === 'Killing' && KILLED_BY_PROBE.test(message))
+    .map(timeOf);
+  return {
+    reason: last.reason,
+    message: last.message ?? '',
+    ...(checks.length === 0 ? {} : { checks }),
+    ...(killedAt.length === 0 ? {} : { killedAt }),
+  };
 }
 
 async function lastWarning(
@@ -148,7 +159,7 @@ async function lastWarning(
       limit: MAX_EVENTS,
       signal,
     });
-    return toWarning(items.filter(({ type }) => type === 'Warning').sort((a, b) => timeOf(b) - timeOf(a)));
+    return toWarning(items.toSorted((a, b) => timeOf(b) - timeOf(a)));
   } catch (error) {
     if (signal.aborted || !isKubeError(error)) throw error;
     return undefined;

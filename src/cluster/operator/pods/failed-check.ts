@@ -7,14 +7,16 @@ import type { PodTrouble } from './pod-trouble.ts';
 /** Exit codes of a program that the kubelet has ended: by itself after SIGTERM, by SIGTERM, by SIGKILL. */
 const ENDED_FROM_OUTSIDE: ReadonlySet<number> = new Set([0, 143, 137]);
 
-/** Whether a failed health check may have ended the app container. */
+/** Whether a failed health check may have ended the app container. A program may end with any exit code after SIGTERM. */
 export function mayBeEndedByCheck({ container, exitCode, restarts, message }: PodTrouble): boolean {
-  const isEnded = exitCode !== undefined && ENDED_FROM_OUTSIDE.has(exitCode);
-  return container?.kind === 'app' && restarts > 0 && isEnded && !message.includes('OOMKilled');
+  return (
+    container?.kind === 'app' && restarts > 0 && exitCode !== undefined && !message.includes('OOMKilled')
+  );
 }
 
 /** A failed readiness probe ends no container. The client of the kubelet may combine similar Events. */
 const ENDS_CONTAINER = /^(?:\(combined from similar events\): )?(?:Startup|Liveness) probe /;
+const IS_LIVENESS = /^(?:\(combined from similar events\): )?Liveness probe /;
 
 /** Since when the pod is not ready, in ms since the epoch. */
 function unreadySince({ status }: ObservedPod): number {
@@ -43,6 +45,15 @@ function isOfRun({ at }: FailedCheck, trouble: PodTrouble, pod: ObservedPod): bo
   return known.length === 0 || at >= Math.min(...known);
 }
 
+/**
+ * Whether a failed check has ended a program with an exit code of its own. Only a failure in that run counts. While a program
+ * starts, its checks fail, also if it then ends by itself, so a startup probe counts only if the kubelet ended the run.
+ */
+function hasEndedRun({ at, message }: FailedCheck, { ranSince }: PodTrouble, killedAt: readonly number[]) {
+  if (ranSince === undefined || at < ranSince) return false;
+  return IS_LIVENESS.test(message) || killedAt.some((time) => time >= ranSince);
+}
+
 /** While a program starts, it accepts no connection. An answer of the program says more. */
 const NO_ANSWER = /connection refused/;
 
@@ -53,8 +64,12 @@ export function withLastCheck(
   event: WarningEvent | undefined,
 ): PodTrouble {
   if (!mayBeEndedByCheck(trouble)) return trouble;
-  const checks = (event?.checks ?? []).filter(
-    (each) => ENDS_CONTAINER.test(each.message) && isOfRun(each, trouble, pod),
+  const { checks: failed = [], killedAt = [] } = event ?? {};
+  const isOutside = ENDED_FROM_OUTSIDE.has(trouble.exitCode ?? Number.NaN);
+  const checks = failed.filter(
+    (each) =>
+      ENDS_CONTAINER.test(each.message) &&
+      (isOutside ? isOfRun(each, trouble, pod) : hasEndedRun(each, trouble, killedAt)),
   );
   const check = checks.find(({ message }) => !NO_ANSWER.test(message)) ?? checks[0];
   if (check === undefined) return trouble;

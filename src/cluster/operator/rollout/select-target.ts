@@ -1,7 +1,9 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { missingImage, targetDuringLookup } from '../images/await-image.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { afterFailure, specRefusal } from './after-failure.ts';
+import { hasSameInputs } from './changed-values.ts';
 import { currentTarget } from './current-target.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { missingSecrets, secretsAwaitedUntil } from './secret-markers.ts';
@@ -26,7 +28,7 @@ export function selectTarget(observed: Observed, config: RenderConfig, now: Date
     return targetWithoutRollout(observed);
   const wanted = wantedTemplates(resource, observed, config);
   const failed =
-    failureOf(resource, wanted) ??
+    failureOf(observed, wanted) ??
     knownFailure(resource) ??
     specRefusal(resource, wanted, config, observed) ??
     missingImage(observed, wanted) ??
@@ -60,16 +62,29 @@ function standingFailure(resource: ObservedResource): FailedRevision | null {
 
 /**
  * The recorded failure, if it applies to the desired templates. A revision that was never active has failed with any
- * source_config; `redeploy` creates a new revision with the same content. A change in place, or a revision of a
- * resource applied by hand, has failed only with exactly these templates, so that the next change is tried. A revision
- * that is recorded as Refused but has stored templates was accepted before, so it is checked again.
+ * source_config; `redeploy` creates a new revision with the same content. A change in place has failed with any values of
+ * its Secrets, because a changed value is not a change of source_config. The templates of a changed value, or of a
+ * revision of a resource applied by hand, have failed only with exactly these values, so that the next change is tried. A
+ * revision that is recorded as Refused but has stored templates was accepted before, so it is checked again.
  */
-function failureOf(resource: ObservedResource, { name, store }: Templates): FailedRevision | null {
+function failureOf(observed: Observed, { name, store }: Templates): FailedRevision | null {
+  const { resource } = observed;
   const { failedRevision: failed, activeRevision } = resource.status ?? {};
   if (failed === undefined || !isRevision(resource, failed)) return null;
   if (failed.reason === 'Refused' && failed.templates === undefined && store === null) return null;
+  if (failed.templates === name) return failed;
+  if (failed.id === undefined) return null;
   const inPlace = activeRevision !== undefined && isRevision(resource, activeRevision);
-  return !inPlace && failed.id !== undefined ? failed : failed.templates === name ? failed : null;
+  return !inPlace || isFailedChange(observed, failed) ? failed : null;
+}
+
+/** Whether the change of source_config that the spec contains has failed in its rollout, whatever its Secrets contained. */
+function isFailedChange({ resource, storedTemplates }: Observed, { templates }: FailedRevision): boolean {
+  const tried = storedTemplates.find(({ name }) => name === templates);
+  const active = storedTemplates.find(({ name }) => name === resource.status?.activeRevision?.templates);
+  if (tried === undefined || !isTemplateInputsHash(resource, tried.inputsHash)) return false;
+  // Only the values of Secrets had changed.
+  return active === undefined || !hasSameInputs(tried, active);
 }
 
 /**

@@ -37,10 +37,11 @@ export async function reviseTo(
 ): Promise<string> {
   const { id: deploymentId, tenantId, sourceConfig } = before;
   const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
-  const { sourceRevisionConfig: stored } = before;
-  const sourceRevisionConfig = { ...withoutBuildResult(stored), repo_commit_sha: commit };
-  // Until the build has ended, the components of the former Procfile run and count.
-  const asked = { deploymentId, sourceConfig, sourceRevisionConfig: stored, secretNames };
+  const sourceRevisionConfig = {
+    ...withoutBuildResult(before.sourceRevisionConfig),
+    repo_commit_sha: commit,
+  };
+  const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
   const usage = await quotaUsage(deps, transaction, tenantId, asked);
   const revision = newRevision(before.source, sourceRevisionConfig);
   await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {

@@ -31,7 +31,7 @@ import { findListener } from '../../store/listeners/listeners.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules, wrongShape } from '../core/errors.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
-import { checkClusterSupport, customResourceOf, manifestsOf, rollsPods } from './deployment-manifests.ts';
+import { checkClusterSupport, customResourceOf, manifestsOf, rolledParts } from './deployment-manifests.ts';
 import { listenerRendering } from './deployment-placement.ts';
 import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
@@ -287,11 +287,13 @@ export async function changeIn(
     after,
   });
   const builds = revision?.status === 'AWAITING_BUILD';
+  const rolls = rolledParts(manifests, { builds, config: rendering });
   const outlook = {
     manifests: manifestsOf(manifests.after, rendering, manifests.served?.after),
     new_revision: revision !== null,
     builds,
-    pods_roll: rollsPods(manifests, { builds, config: rendering }),
+    pods_roll: rolls.length > 0,
+    rolls,
     effects: [...effects],
     changes: [...patched.changes],
   };

@@ -154,6 +154,7 @@ async function insert(
     new_revision: revision !== null,
     builds: revision !== null && record.source === 'git_host',
     pods_roll: false,
+    rolls: [],
     effects: [],
     changes: creationChanges(draft),
   };

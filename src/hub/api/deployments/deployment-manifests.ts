@@ -6,9 +6,9 @@ import { isToBuild } from '../../../domain/builds/build-transitions.ts';
 import { contentHash } from '../../../domain/core/hash.ts';
 import type { Revision } from '../../../domain/deployment/deployment.ts';
 import { imageRepository } from '../../../domain/net/image-reference.ts';
-import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { unsupportedByCluster } from '../../../workloads/cluster-support.ts';
-import { runsService } from '../../../workloads/data-services.ts';
+import { DATA_SERVICE_NAMES, type DataServiceName, runsService } from '../../../workloads/data-services.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import { desiredObjects } from '../../../workloads/desired-objects.ts';
 import { cacheDeployment } from '../../../workloads/objects/cache.ts';
@@ -19,7 +19,7 @@ import { templateInputsHash } from '../../../workloads/template-inputs.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
-import type { DryRunAnswer } from './deployment-schema.ts';
+import type { DryRunAnswer, RolledPart } from './deployment-schema.ts';
 
 /** Renders the objects of a deployment without calling its cluster. */
 
@@ -90,13 +90,13 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
 const SAME_IMAGE = 'unchanged';
 const SAME_PULLING = { hosting: 'self_hosted', databaseImage: SAME_IMAGE } as const;
 
-/** The workload of the database or cache; null: Berth does not run the service. The number of pods is not included. */
-function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
+/** The workloads of database and cache; null: Berth does not run the service. The number of pods is not included. */
+function dataWorkloads(resource: ManagedDeployment): Record<DataServiceName, KubeObject | null> {
   const { spec } = resource;
-  return [
-    runsService(spec, 'database') ? databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING) : null,
-    runsService(spec, 'cache') ? cacheDeployment(resource, SAME_IMAGE, {}) : null,
-  ];
+  return {
+    database: runsService(spec, 'database') ? databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING) : null,
+    cache: runsService(spec, 'cache') ? cacheDeployment(resource, SAME_IMAGE, {}) : null,
+  };
 }
 
 /** Hash of the pods of a workload. Equal pods have the same hash, independent of the spelling of their templates. */
@@ -105,11 +105,11 @@ function podsHash(workload: KubeObject): string {
   return contentHash({ ...workload, spec: { ...spec, template: meaningHash(template) } });
 }
 
-/** Whether a changed template replaces pods of database or cache. A created or removed workload replaces no pods. */
-function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
-  const wanted = dataWorkloads(after);
-  return dataWorkloads(before).some((workload, index) => {
-    const next = wanted[index] ?? null;
+/** The data services whose pods a changed template replaces. A created or removed workload replaces no pods. */
+function rolledServices(before: ManagedDeployment, after: ManagedDeployment): DataServiceName[] {
+  const [present, wanted] = [dataWorkloads(before), dataWorkloads(after)];
+  return DATA_SERVICE_NAMES.filter((service) => {
+    const [workload, next] = [present[service], wanted[service]];
     return workload !== null && next !== null && podsHash(workload) !== podsHash(next);
   });
 }
@@ -125,20 +125,24 @@ export interface ManifestChange {
   readonly served: { readonly before: ManagedDeployment; readonly after: ManagedDeployment } | null;
 }
 
+const hasComponent = ({ spec }: ManagedDeployment, component: Component) =>
+  spec.components[component] !== undefined;
+
 /**
- * Whether the templates of a component that exists before and after the change differ, by the comparison of the
- * operator. Fields that the configuration overrides make no difference. While the configuration is not known, the
- * inputs are compared.
+ * The components that exist before and after the change, and whose templates differ, by the comparison of the operator.
+ * Fields that the configuration overrides make no difference. While the configuration is not known, the inputs are
+ * compared, so all components differ or none.
  */
-function templatesDiffer(
+function rolledComponents(
   before: ManagedDeployment,
   after: ManagedDeployment,
   config: RenderConfig | null,
-): boolean {
-  if (templateInputsHash(before) === templateInputsHash(after)) return false;
-  if (config === null) return true;
+): Component[] {
+  if (templateInputsHash(before) === templateInputsHash(after)) return [];
+  const both = COMPONENTS.filter((each) => hasComponent(before, each) && hasComponent(after, each));
+  if (config === null) return both;
   const [old, next] = [renderTemplates(before, config), renderTemplates(after, config)];
-  return COMPONENTS.some((component) => {
+  return both.filter((component) => {
     const [one, other] = [old[component], next[component]];
     return one !== undefined && other !== undefined && !sameMeaning(one, other);
   });
@@ -153,18 +157,20 @@ export interface RollContext {
 }
 
 /**
- * Whether a change from one resource to another replaces pods of the app, the database or the cache. A change replaces
- * pods if the pod templates differ and pods exist before and after the change. A change of the number of pods replaces
- * no pods.
+ * The components and data services whose pods a change from one resource to another replaces. A change replaces pods if the
+ * pod templates differ and pods exist before and after the change. A change of the number of pods replaces no pods.
  */
-export function rollsPods(
+export function rolledParts(
   { before, after, served }: ManifestChange,
   { builds, config }: RollContext,
-): boolean {
-  if (before.spec.suspend || after.spec.suspend) return false;
-  const rollsApp =
-    served !== null &&
-    served.before.spec.revision.image !== undefined &&
-    (builds || templatesDiffer(served.before, served.after, config));
-  return rollsApp || replacesDataPods(before, after);
+): RolledPart[] {
+  if (before.spec.suspend || after.spec.suspend) return [];
+  return [...rolledApp(served, { builds, config }), ...rolledServices(before, after)];
+}
+
+function rolledApp(served: ManifestChange['served'], { builds, config }: RollContext): Component[] {
+  if (served === null || served.before.spec.revision.image === undefined) return [];
+  // The Procfile of the build may remove a component.
+  if (builds) return COMPONENTS.filter((each) => hasComponent(served.before, each));
+  return rolledComponents(served.before, served.after, config);
 }

@@ -12,7 +12,13 @@ import { withCommandComponents } from '../../../domain/run-settings/command-comp
 import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../../store/deployments/quotas.ts';
+import {
+  lockQuotas,
+  readUsage,
+  readVolumeGi,
+  type Unmeasured,
+  withRunningProcfiles,
+} from '../../store/deployments/quotas.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
@@ -32,6 +38,18 @@ export interface QuotaRequest {
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
+/** The settings of the revision, with the Procfile that runs until the revision is built. */
+async function runningSettings(
+  transaction: Transaction,
+  tenantId: string,
+  { deploymentId, sourceRevisionConfig }: Pick<QuotaRequest, 'deploymentId' | 'sourceRevisionConfig'>,
+): Promise<SourceRevisionConfig> {
+  if (deploymentId === null) return sourceRevisionConfig;
+  const row = { id: deploymentId, sourceRevisionConfig };
+  const [running = row] = await withRunningProcfiles(transaction, tenantId, [row]);
+  return running.sourceRevisionConfig;
+}
+
 /**
  * The demand, including an existing volume of a database that Berth no longer runs. A volume that is being removed counts with
  * its reported size (sum-usage.ts), until it is gone.
@@ -43,7 +61,8 @@ async function demand(
   { deploymentId, sourceConfig: asked, sourceRevisionConfig, secretNames }: QuotaRequest,
 ): Promise<Demand> {
   const notRun = servicesNotRun(asked, secretNames, sourceRevisionConfig);
-  const sourceConfig = withCommandComponents(asked, sourceRevisionConfig);
+  const settings = await runningSettings(transaction, tenantId, { deploymentId, sourceRevisionConfig });
+  const sourceConfig = withCommandComponents(asked, settings);
   const keepsVolume = notRun.database && asked.database?.remove_volume !== true;
   if (!keepsVolume || deploymentId === null) return demandOf(sourceConfig, notRun);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));

@@ -15,6 +15,7 @@ import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-c
 import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
+import { HostTaken } from '../../store/deployments/taken-host.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, wrongShape } from '../core/errors.ts';
 
@@ -152,32 +153,30 @@ export function conflict(error: unknown): unknown {
   if (error.constraint === 'deployments_name') {
     return new ApiError(409, 'Another deployment has this name (name).');
   }
-  if (error.constraint === 'deployments_route_host') {
-    return new ApiError(409, 'Another deployment uses the host of this URL (source_config.custom_url).');
-  }
-  if (error.constraint === 'deployment_hosts_pkey') {
-    return new ApiError(
-      409,
-      'Another deployment uses the host of source_config.custom_url or one of source_config.domains.',
-    );
-  }
-  if (error.constraint === 'leaving_hosts_pkey') {
-    return new ApiError(
-      409,
-      'Another deployment is releasing the host of source_config.custom_url or one of source_config.domains. The host ' +
-        'is available when the route of that deployment is removed. Try again in a moment.',
-    );
-  }
-  if (error.constraint === 'kept_hosts_pkey') {
-    return new ApiError(
-      409,
-      'The host of source_config.custom_url or one of source_config.domains is still routed to workloads of another ' +
-        'tenant that Berth no longer manages. The administrator of the platform can free the host when the routes of those workloads are ' +
-        'removed.',
-    );
-  }
-  return error;
+  const text = HOST_CONFLICTS[error.constraint];
+  if (text === undefined) return error;
+  return new ApiError(
+    409,
+    error instanceof HostTaken ? text(error.host, `source_config.${error.field}`) : text(...ANY_HOST),
+  );
 }
+
+/** The host of a conflict that disappears before the host is known. */
+const ANY_HOST = ['of the deployment', 'source_config.custom_url or source_config.domains'] as const;
+
+const inUse = (host: string, field: string) => `Another deployment uses the host ${host} (${field}).`;
+
+/** The conflicts of hosts, by constraint. The messages name only the host of the request. */
+const HOST_CONFLICTS: Readonly<Record<string, (host: string, field: string) => string>> = {
+  deployments_route_host: inUse,
+  deployment_hosts_pkey: inUse,
+  leaving_hosts_pkey: (host, field) =>
+    `Another deployment is releasing the host ${host} (${field}). The host is available when the route of that ` +
+    'deployment is removed. Try again in a moment.',
+  kept_hosts_pkey: (host, field) =>
+    `The host ${host} (${field}) is still routed to workloads of another tenant that Berth no longer manages. The ` +
+    'administrator of the platform can free the host when the routes of those workloads are removed.',
+};
 
 /** An error that carries the result of a dry run out of the transaction, which is rolled back. */
 class DryRunResult<T> extends Error {

@@ -4,6 +4,7 @@ import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
 import { shownPodSettingsShape } from '../../../domain/pod-settings/pod-settings.ts';
+import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import {
   RESOURCE_SPEC_FIELDS,
@@ -160,6 +161,10 @@ const manifestSchema = z
   })
   .meta({ id: 'Manifest', description: 'A Kubernetes object.' });
 
+/** The parts of a deployment whose pods a change can replace. */
+const ROLLED_PARTS = [...COMPONENTS, 'database', 'cache'] as const;
+export type RolledPart = (typeof ROLLED_PARTS)[number];
+
 const dryRunFields = {
   manifests: z
     .array(manifestSchema)
@@ -173,6 +178,11 @@ const dryRunFields = {
     .boolean()
     .describe(
       'True if pods would be replaced, now or after the build. The value is an upper bound, because it only compares the desired states before and after the request. For example, it is true for a change back to the running state after a failed change, although no pods are replaced.',
+    ),
+  rolls: z
+    .array(z.enum(ROLLED_PARTS))
+    .describe(
+      'The components and data services whose pods would be replaced: the parts behind pods_roll. Empty if pods_roll is false.',
     ),
 };
 
@@ -216,5 +226,5 @@ export const updatedDeploymentSchema = deploymentSchema
   .meta({
     id: 'UpdatedDeployment',
     description:
-      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds, pods_roll and changes are present only with dry_run.',
+      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds, pods_roll, rolls and changes are present only with dry_run.',
   });

@@ -8,12 +8,12 @@ import { rejectOtherSpellings } from './deployment-name.ts';
 import { toDeploymentRecord } from './deployment-row.ts';
 import { hostsOf, tailValues, writtenValues } from './deployment-write.ts';
 import { claimHosts } from './host-reservations.ts';
+import { takingHosts } from './taken-host.ts';
 
 /**
  * Creates a deployment with its tracing project, secrets and first revision.
  * @throws UniqueViolation `deployments_name` (a deployment that is not being deleted has the name, in any spelling),
- *   `deployments_route_host`, `deployment_hosts_pkey`, `leaving_hosts_pkey`, `kept_hosts_pkey`; ReferenceViolation when tenant or listener do not
- *   exist
+ *   HostTaken; ReferenceViolation when tenant or listener do not exist
  */
 export async function insertDeployment(
   transaction: Transaction,
@@ -29,22 +29,26 @@ export async function insertDeployment(
     reason: 'Created',
     message: `Deployment ${added.name} was created.`,
   } as const;
-  const [row] = await transaction.run(insertDeploymentStatement, {
-    ...tailValues(secrets, revision, event),
-    ...writtenValues(added),
-    tenantId,
-    deploymentId: added.id,
-    projectId: uuidv7(),
-    name: added.name,
-    source: added.source,
-    appName: added.appName,
-    namespace: added.namespace,
-    listenerId: added.listenerId,
-  });
-  if (row === undefined)
-    throw new StoreError('failed to insert a deployment: the statement returned no row', {
-      retryable: false,
+  const hosts = hostsOf(sourceConfig);
+  const claim = { tenantId, deploymentId: added.id, sourceConfig, hosts };
+  return takingHosts(transaction, claim, async () => {
+    const [row] = await transaction.run(insertDeploymentStatement, {
+      ...tailValues(secrets, revision, event),
+      ...writtenValues(added),
+      tenantId,
+      deploymentId: added.id,
+      projectId: uuidv7(),
+      name: added.name,
+      source: added.source,
+      appName: added.appName,
+      namespace: added.namespace,
+      listenerId: added.listenerId,
     });
-  await claimHosts(transaction, tenantId, added.id, hostsOf(sourceConfig));
-  return toDeploymentRecord(row);
+    if (row === undefined)
+      throw new StoreError('failed to insert a deployment: the statement returned no row', {
+        retryable: false,
+      });
+    await claimHosts(transaction, tenantId, added.id, hosts);
+    return toDeploymentRecord(row);
+  });
 }

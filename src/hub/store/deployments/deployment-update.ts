@@ -8,11 +8,12 @@ import { updateDeploymentStatement } from '../sql/deployments/update-deployment.
 import { toDeploymentRecord } from './deployment-row.ts';
 import { hostsOf, tailValues, writtenValues } from './deployment-write.ts';
 import { claimHosts, reserveHosts } from './host-reservations.ts';
+import { takingHosts } from './taken-host.ts';
 
 /**
  * Writes the new desired state. Increments the generation and creates the revision, if any.
  * @throws StaleWrite when the generation is no longer the expected generation or the deployment is being deleted;
- *   UniqueViolation `deployments_route_host`, `deployment_hosts_pkey`, `leaving_hosts_pkey`, `kept_hosts_pkey`
+ *   HostTaken
  */
 export async function updateDesiredState(
   transaction: Transaction,
@@ -25,21 +26,24 @@ export async function updateDesiredState(
   const sealed = secrets.kind === 'values' ? sealSecrets(box, tenantId, deploymentId, secrets.secrets) : null;
   const hosts = hostsOf(sourceConfig);
   const former = await formerHosts(transaction, tenantId, deploymentId);
-  const [row] = await transaction.run(updateDeploymentStatement, {
-    ...tailValues(sealed, revision, { ...change, reason: change.reason ?? 'Patched' }),
-    ...writtenValues(change),
-    tenantId,
-    deploymentId,
-    expectedGeneration: change.expectedGeneration,
-    secretsId: secrets.kind === 'set' ? secrets.id : (sealed?.id ?? null),
-    formerSizes: change.formerSizes === undefined ? null : JSON.stringify(change.formerSizes),
-  });
-  if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
   const without = (all: readonly string[], others: readonly string[]) =>
     all.filter((host) => !others.includes(host));
-  await reserveHosts(transaction, tenantId, [deploymentId], without(former, hosts));
-  await claimHosts(transaction, tenantId, deploymentId, without(hosts, former));
-  return toDeploymentRecord(row);
+  const claim = { tenantId, deploymentId, sourceConfig, hosts: without(hosts, former) };
+  return takingHosts(transaction, claim, async () => {
+    const [row] = await transaction.run(updateDeploymentStatement, {
+      ...tailValues(sealed, revision, { ...change, reason: change.reason ?? 'Patched' }),
+      ...writtenValues(change),
+      tenantId,
+      deploymentId,
+      expectedGeneration: change.expectedGeneration,
+      secretsId: secrets.kind === 'set' ? secrets.id : (sealed?.id ?? null),
+      formerSizes: change.formerSizes === undefined ? null : JSON.stringify(change.formerSizes),
+    });
+    if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
+    await reserveHosts(transaction, tenantId, [deploymentId], without(former, hosts));
+    await claimHosts(transaction, tenantId, deploymentId, claim.hosts);
+    return toDeploymentRecord(row);
+  });
 }
 
 /** The caller has locked the row. If the caller has not locked the row, the write detects a changed generation. */

@@ -7,6 +7,7 @@ import { and, eq, gt, isNull, or, type SQL, sql } from '../core/drizzle.ts';
 import type { SealedSecrets } from '../core/records.ts';
 import { deployments, secretSets } from '../core/schema.ts';
 import { lockQuotasStatement } from '../sql/quotas/lock-quotas.ts';
+import { runningProcfilesStatement } from '../sql/quotas/running-procfiles.ts';
 import { storeUsageStatement } from '../sql/quotas/store-usage.ts';
 import { sumUsageStatement } from '../sql/quotas/sum-usage.ts';
 
@@ -76,6 +77,30 @@ function toUnmeasured(
   };
 }
 
+/** The result of a build: its image and, if the repository has one, its Procfile. */
+const isBuilt = ({ image_uri, procfile }: SourceRevisionConfig) =>
+  image_uri !== null || procfile !== undefined;
+
+/**
+ * Adds the Procfile with which a cluster runs the deployment while its latest revision is not built, or its build has
+ * failed. The components of this Procfile run, so they count.
+ */
+export async function withRunningProcfiles<
+  T extends { readonly id: string; readonly sourceRevisionConfig: SourceRevisionConfig },
+>(transaction: Transaction, tenantId: string, rows: readonly T[]): Promise<T[]> {
+  const deploymentIds = rows.filter((row) => !isBuilt(row.sourceRevisionConfig)).map(({ id }) => id);
+  if (deploymentIds.length === 0) return [...rows];
+  const found = await transaction.run(runningProcfilesStatement, { tenantId, deploymentIds });
+  const procfiles = new Map(found.map(({ id, procfile }) => [id, procfile]));
+  return rows.map((row) => {
+    const procfile = isBuilt(row.sourceRevisionConfig) ? undefined : procfiles.get(row.id);
+    const { sourceRevisionConfig } = row;
+    return procfile === undefined
+      ? row
+      : { ...row, sourceRevisionConfig: { ...sourceRevisionConfig, procfile } };
+  });
+}
+
 /** An existing volume counts, independent of the size that would be requested now. */
 function shareOf(tenantId: string, row: Share, measure: Measure): QuotaUsage {
   const usage = measure(toUnmeasured(tenantId, row));
@@ -93,17 +118,15 @@ async function measureAll(
   const measured = new Map<string, QuotaUsage>();
   let last = NIL_UUID;
   for (;;) {
-    const rows = await shares(
-      transaction,
-      and(
-        eq(deployments.tenantId, tenantId),
-        gt(deployments.id, last),
-        or(
-          isNull(deployments.quotaCpuM),
-          sql`${deployments.quotaGpusGeneration} IS DISTINCT FROM ${deployments.generation}`,
-        ),
+    const unmeasured = and(
+      eq(deployments.tenantId, tenantId),
+      gt(deployments.id, last),
+      or(
+        isNull(deployments.quotaCpuM),
+        sql`${deployments.quotaGpusGeneration} IS DISTINCT FROM ${deployments.generation}`,
       ),
     );
+    const rows = await withRunningProcfiles(transaction, tenantId, await shares(transaction, unmeasured));
     const usages = rows.map((row) => shareOf(tenantId, row, measure));
     for (const [index, { id, deleting }] of rows.entries()) {
       const usage = usages[index];

@@ -299,7 +299,7 @@ describe('the API', () => {
     return { status: response.status, body: (await response.json()) as Routed & { detail: string } };
   };
 
-  const RELEASED = /Another deployment is releasing the host/;
+  const RELEASED = /Another deployment is releasing the host /;
   /** Refused for as long as the former holder is still reached there, and for nothing else. */
   const taken = (ask: () => Promise<{ status: number; body: unknown }>, wanted: number) =>
     waitFor(

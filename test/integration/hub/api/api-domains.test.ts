@@ -46,8 +46,8 @@ const post = (by: Client, domains: unknown, more: object = {}) =>
     '/v2/deployments',
     createBody(withDomains(domains, more)),
   );
-const IN_USE =
-  'Another deployment uses the host of source_config.custom_url or one of source_config.domains.';
+const inUse = (one: string, field = 'domains') =>
+  `Another deployment uses the host ${one} (source_config.${field}).`;
 
 describe('the field', () => {
   test('is absent from responses when it is absent, null or empty', async () => {
@@ -138,13 +138,19 @@ describe('a host', () => {
     const [one, url] = [host(), host()];
     await made([one], client, { custom_url: `https://${url}` });
     for (const by of [client, otherTenant]) {
-      for (const answer of [
-        await post(by, [host(), one]),
-        await post(by, [url]),
-        await post(by, null, { custom_url: `https://${one}` }),
-        await patch((await made([host()], by)).id, { domains: [one] }, { by }),
-      ])
-        expect(answer).toMatchObject({ status: 409, body: { detail: IN_USE } });
+      const own = host();
+      const { id } = await made([own], by);
+      for (const [answer, detail] of [
+        [await post(by, [host(), one]), inUse(one)],
+        [await post(by, [url]), inUse(url)],
+        [await post(by, null, { custom_url: `https://${one}` }), inUse(one, 'custom_url')],
+        [await post(by, [host()], { custom_url: `https://${url}` }), inUse(url, 'custom_url')],
+        [await patch(id, { domains: [one] }, { by }), inUse(one)],
+        [await patch(id, { domains: [host(), own, one, host()] }, { by }), inUse(one)],
+        [await patch(id, { custom_url: `https://${own}`, domains: [url, host()] }, { by }), inUse(url)],
+      ] as const)
+        expect(answer).toMatchObject({ status: 409, body: { detail } });
+      expect((await read(id, by)).source_config).toMatchObject({ custom_url: null, domains: [own] });
     }
   });
 
@@ -177,11 +183,26 @@ describe('a host', () => {
     const shop = await made([one]);
     await api.store.sql("UPDATE deployments SET spec_hash = 'x' WHERE id = $1", [shop.id]);
     await patch(shop.id, { domains: [] });
-    const refused = await post(otherTenant, [one]);
-    expect(refused).toMatchObject({
-      status: 409,
-      body: { detail: expect.stringContaining('is releasing the host of source_config.custom_url') },
-    });
+    const [own, kept] = [host(), host()];
+    const other = await made([own], otherTenant);
+    await patch(other.id, { domains: [] }, { by: otherTenant });
+    await api.store.sql(
+      `INSERT INTO leaving_hosts (host, tenant_id, deployment_id, generation) VALUES ($2, $3, $1, 1)`,
+      [other.id, own, otherTenant.tenantId],
+    );
+    await api.store.sql('INSERT INTO kept_hosts (host, tenant_id, deployment_ids) VALUES ($1, $2, $3)', [
+      kept,
+      client.tenantId,
+      [shop.id],
+    ]);
+    const leaving = `is releasing the host ${one} (source_config.domains)`;
+    const keptBy = `The host ${kept} (source_config.domains) is still routed`;
+    for (const [refused, detail] of [
+      [await post(otherTenant, [one]), leaving],
+      [await patch(other.id, { domains: [host(), own, one] }, { by: otherTenant }), leaving],
+      [await patch(other.id, { domains: [own, kept] }, { by: otherTenant }), keptBy],
+    ] as const)
+      expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining(detail) } });
     // The same deployment may have it again at once.
     expect((await patch(shop.id, { domains: [one] })).status).toBe(200);
     await client.call('DELETE', `/v2/deployments/${shop.id}`);

@@ -22,6 +22,7 @@ interface DryRun extends Deployment {
   manifests: { kind: string; metadata: { name: string; namespace: string }; spec?: object }[] | null;
   new_revision: boolean;
   pods_roll: boolean;
+  rolls: string[];
 }
 
 const rendering: RenderConfig = {
@@ -182,11 +183,11 @@ describe('a dry run after the listener reported its rendering configuration', ()
       );
 
     test.each([
-      ['nothing', {}, { new_revision: false, pods_roll: false, generation: 1 }],
+      ['nothing', {}, { new_revision: false, pods_roll: false, rolls: [], generation: 1 }],
       [
         'an image',
         { source_revision_config: { image_uri: 'shop/web:2' } },
-        { new_revision: true, pods_roll: true, image_version: '2' },
+        { new_revision: true, pods_roll: true, rolls: ['api'], image_version: '2' },
       ],
       ['a secret', { secrets: [] }, { new_revision: true, pods_roll: true }],
       ['cpu', { source_config: { resource_spec: { cpu: 2 } } }, { new_revision: false, pods_roll: true }],
@@ -209,7 +210,7 @@ describe('a dry run after the listener reported its rendering configuration', ()
       [
         'db_cpu',
         { source_config: { resource_spec: { db_cpu: 2 } } },
-        { new_revision: false, pods_roll: true },
+        { new_revision: false, pods_roll: true, rolls: ['database'] },
       ],
       [
         'db_memory_mb',
@@ -224,7 +225,7 @@ describe('a dry run after the listener reported its rendering configuration', ()
       [
         'cache_memory_mb',
         { source_config: { resource_spec: { cache_memory_mb: 256 } } },
-        { new_revision: false, pods_roll: true },
+        { new_revision: false, pods_roll: true, rolls: ['cache'] },
       ],
       [
         'switching off: pods go, none comes',
@@ -324,7 +325,7 @@ describe('a dry run after the listener reported its rendering configuration', ()
     test('shows that pods are replaced after the build, and that the current ones stay until then', async () => {
       const id = await between('BUILD_FAILED');
       const { body } = await dry(id, { secrets: [secret] });
-      expect(body).toMatchObject({ new_revision: true, builds: true, pods_roll: true });
+      expect(body).toMatchObject({ new_revision: true, builds: true, pods_roll: true, rolls: ['api'] });
       expect(body.manifests?.[0]?.spec).toMatchObject({
         revision: { number: 1, image: IMAGE },
         build: { number: 3 },

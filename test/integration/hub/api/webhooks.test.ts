@@ -515,6 +515,53 @@ describe('a delivery', () => {
   });
 });
 
+describe('the worker of a Procfile', () => {
+  const BUILT = {
+    image_uri: `registry.example/app@sha256:${'d'.repeat(64)}`,
+    repo_commit_sha: 'c'.repeat(40),
+    procfile: { web: 'node server.js', worker: 'node worker.js' },
+  };
+  const setStatus = (id: string, status: string) =>
+    api.store.sql(
+      `UPDATE revisions SET status = $2 WHERE id = (SELECT latest_revision_id FROM deployments WHERE id = $1)`,
+      [id, status],
+    );
+
+  test('counts in the quota until another commit is built, also after a failed build and a PATCH', async () => {
+    const to = await hook();
+    const { id } = await tracking(to, null, { resource_spec: { cpu: 1 } });
+    const cpu = async () =>
+      (await to.client.call<{ usage: { cpu: number } }>('GET', '/v2/usage')).body.usage.cpu;
+    const patch = (body: object) => to.client.call('PATCH', `/v2/deployments/${id}`, body);
+    const withoutWorker = await cpu();
+    await api.store.sql(
+      `WITH built AS (UPDATE revisions SET source_revision_config = source_revision_config || $2
+         WHERE deployment_id = $1)
+       UPDATE deployments SET source_revision_config = source_revision_config || $2, quota_cpu_m = NULL WHERE id = $1`,
+      [id, JSON.stringify(BUILT)],
+    );
+    await setStatus(id, 'DEPLOYED');
+    const withWorker = await cpu();
+    expect(withWorker).toBeGreaterThan(withoutWorker);
+    await github(to, githubPush(to.repository, newCommit(), newCommit()));
+    expect(await cpu(), 'during a build').toBe(withWorker);
+    await github(to, githubPush(to.repository, newCommit(), newCommit()));
+    expect(await cpu(), 'during a second build').toBe(withWorker);
+    await setStatus(id, 'BUILD_FAILED');
+    expect((await patch({ source_config: { build_command: 'make' } })).status).toBe(200);
+    expect(await cpu(), 'after a failed build and a PATCH').toBe(withWorker);
+    await api.store.sql('UPDATE deployments SET quota_cpu_m = NULL WHERE id = $1', [id]);
+    expect(await cpu(), 'measured again').toBe(withWorker);
+    expect((await patch({ source_revision_config: { repo_ref: 'next' } })).status).toBe(200);
+    expect(await cpu(), 'after a PATCH of the branch').toBe(withWorker);
+    await api.store.sql(
+      `UPDATE deployments SET source_revision_config = source_revision_config || $2, quota_cpu_m = NULL WHERE id = $1`,
+      [id, JSON.stringify({ image_uri: BUILT.image_uri })],
+    );
+    expect(await cpu(), 'after a build without a Procfile').toBe(withoutWorker);
+  });
+});
+
 describe('the secret of a webhook', () => {
   test('is shown once with the URL, and its predecessor is accepted for a day', async () => {
     const to = await hook();

@@ -49,6 +49,12 @@ const FAILURES: [what: string, spec: object, isStuck: boolean, failed: object][]
     false,
     { number: 1, reason: 'Refused' },
   ],
+  [
+    'a change of its source_config has failed in its rollout',
+    revised('web:1', 1, payments(labelled('bad'))),
+    true,
+    { number: 1, reason: 'InvalidImageName' },
+  ],
 ];
 
 async function afterFailure(spec: object, isStuck: boolean): Promise<World> {
@@ -163,8 +169,16 @@ test('a changed value reaches the active revision of a resource applied by hand 
   expect(world.status.activeRevision).toMatchObject({ number: 2 });
 });
 
-test('a change that fails again with another value leaves the active revision with this value', async () => {
-  const world = await afterFailure(revised('web:1', 1, payments(labelled('bad'))), true);
+test('a change of a resource applied by hand that fails again with another value leaves the active revision with it', async () => {
+  const byHand = (more: object) => ({ revision: { number: 1, image: 'web:1' }, ...more });
+  const world = new World(byHand(reference('payments')));
+  world.cluster.put(secret('payments', { 'api-key': 'x' }));
+  await world.converge();
+  world.cluster.stuck.set('api', 'InvalidImageName');
+  world.change(byHand(payments(labelled('bad'))) as never);
+  await steps(world, 15);
+  world.cluster.stuck.clear();
+  await world.converge();
   expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: { number: 1 } });
   const first = marker(world);
   world.cluster.stuck.set('api', 'InvalidImageName');

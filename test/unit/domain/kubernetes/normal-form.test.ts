@@ -11,7 +11,7 @@ import { normalPodTemplate } from '../../../../src/domain/kubernetes/normal-form
 import { normalCores, normalQuantity, parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
 import { EXPORTER_VARIABLE } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
-import { rollsPods } from '../../../../src/hub/api/deployments/deployment-manifests.ts';
+import { rolledParts } from '../../../../src/hub/api/deployments/deployment-manifests.ts';
 import { renderTemplates } from '../../../../src/workloads/objects/pod-template.ts';
 import { meaningHash } from '../../../../src/workloads/same-template.ts';
 import { templateInputsHash } from '../../../../src/workloads/template-inputs.ts';
@@ -66,7 +66,7 @@ function resource(podTemplate: Json, more: Json = {}): ManagedDeployment {
 /** `pods_roll` of the dry run of such a change; without a configuration, of a listener that has not reported yet. */
 function podsRoll(before: Json, after: Json, config: RenderConfig | null = null): boolean {
   const both = { before: resource(before), after: resource(after) };
-  return rollsPods({ ...both, served: both }, { builds: false, config });
+  return rolledParts({ ...both, served: both }, { builds: false, config }).length > 0;
 }
 
 const CONFIGS: RenderConfig[] = (['self_hosted', 'cloud'] as const).flatMap((hosting) =>
@@ -208,6 +208,34 @@ describe('a field with the value that the rendered template already has', () => 
   });
 });
 
+describe('the parts that a change rolls', () => {
+  const components = (queueCpu: string, api: Json = {}) =>
+    resource({}, { components: { api, queue: { resources: { requests: { cpu: queueCpu } } } } });
+  const roll = (before: ManagedDeployment, after: ManagedDeployment, more: object = {}) =>
+    rolledParts(
+      { before, after, served: { before, after } },
+      { builds: false, config: SELF_HOSTED, ...more },
+    );
+
+  test('are the components with other pods, or all of them when they are not known', () => {
+    const [before, after] = [components('1'), components('2')];
+    expect(roll(before, after)).toEqual(['queue']);
+    expect(roll(before, after, { config: null })).toEqual(['api', 'queue']);
+    expect(roll(before, before, { builds: true })).toEqual(['api', 'queue']);
+    expect(roll(before, before)).toEqual([]);
+    const both = components('2', { resources: { requests: { cpu: '2' } } });
+    expect(roll(before, both)).toEqual(['api', 'queue']);
+    expect(roll(resource({}), after)).toEqual([]);
+  });
+
+  test('are the data services with other pods', () => {
+    const [before, after] = ['1Gi', '2Gi'].map((memory) =>
+      resource({}, { cache: { resources: { requests: { memory } } } }),
+    );
+    expect(roll(before as ManagedDeployment, after as ManagedDeployment)).toEqual(['cache']);
+  });
+});
+
 describe('a change of the meaning', () => {
   test.each(OF_THE_APP)('rolls pods when an empty value replaces %s of the app', (name) => {
     const config = { ...SELF_HOSTED, otlpEndpoint: 'https://collector.example', otlpHeadersSecret: 'otlp' };
@@ -221,7 +249,7 @@ describe('a change of the meaning', () => {
     const [asked, empty] = [{}, { value: '' }].map((value) => resource(side(value), secrets));
     const both = { before: asked as ManagedDeployment, after: empty as ManagedDeployment };
     for (const context of [null, config])
-      expect(rollsPods({ ...both, served: both }, { builds: false, config: context })).toBe(true);
+      expect(rolledParts({ ...both, served: both }, { builds: false, config: context })).toEqual(['api']);
     expect(templateInputsHash(both.before)).not.toBe(templateInputsHash(both.after));
   });
 

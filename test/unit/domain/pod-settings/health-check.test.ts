@@ -26,12 +26,19 @@ describe('a health check', () => {
     ['a port for exec', { type: 'exec', command: ['a'], port: 80 }, ['port']],
     ['no command for exec', { type: 'exec' }, ['command']],
     ['an empty command', { type: 'exec', command: [] }, ['command']],
+    ['a command above 4 KiB', { type: 'exec', command: ['ä'.repeat(2047)] }, ['command']],
+    ['many arguments above 4 KiB', { type: 'exec', command: Array(64).fill('a'.repeat(62)) }, ['command']],
     ['a time for none', { type: 'none', period_seconds: 5 }, ['period_seconds']],
     ['a time of 0', { type: 'tcp', timeout_seconds: 0 }, ['timeout_seconds']],
     ['a fraction of a second', { type: 'tcp', period_seconds: 1.5 }, ['period_seconds']],
     ['a start that is too long', { type: 'tcp', startup_seconds: 3601 }, ['startup_seconds']],
   ])('is rejected with %s, and the error names the member', (_what, check, paths) => {
     expect(rejected(check)).toEqual(paths);
+  });
+
+  test('may have a command of 4 KiB', () => {
+    expect(rejected({ type: 'exec', command: ['ä'.repeat(2046)] })).toEqual([]);
+    expect(rejected({ type: 'exec', command: Array(64).fill('a'.repeat(60)) })).toEqual([]);
   });
 
   test('treats null inside it as absent, and null as its value as no check', () => {

@@ -65,6 +65,28 @@ describe('the policy of domains', () => {
     ]);
   });
 
+  test('refuses the hosts that custom_url may not have', () => {
+    const file = {
+      custom_url: { refused_hosts: ['Console.*'] },
+      domains: { allowed_hosts: ['*.example.org'], refused_hosts: ['admin.*'] },
+    };
+    for (const hosting of ['self_hosted', 'cloud'] as const)
+      expect(refused(['console.example.org', 'shop.example.org'], { hosting, file })).toEqual([
+        at(0, 'is a host that the policy does not allow'),
+      ]);
+  });
+
+  test('allows the hosts of custom_url in self_hosted when a file limits only custom_url', () => {
+    const file = { custom_url: { allowed_hosts: ['*.example.org'] } };
+    expect(refused(['shop.example.org', 'shop.example.net'], { file })).toEqual([
+      at(1, 'is a host that the policy does not allow'),
+    ]);
+    expect(refused(['shop.example.org'], { hosting: 'cloud', file })).toHaveLength(1);
+    expect(refused(['shop.example.net'], { file: { ...file, domains: { allowed_hosts: ['*'] } } })).toEqual(
+      [],
+    );
+  });
+
   test('does not affect stored hosts, and a deployment cannot have the host of its custom_url twice', () => {
     const file = { domains: { allowed_hosts: [] } };
     expect(refused(['shop.example.org', 'new.example.org'], { file, stored: ['shop.example.org'] })).toEqual([

@@ -65,6 +65,9 @@ describe('a custom resource with a health check', () => {
   test('is rejected when the check is invalid, or the policy does not allow it', () => {
     expect(parts(check({ type: 'http', path: '/healthz' }))).toEqual([]);
     expect(parts(check({ type: 'exec' }))).toEqual(['spec.components.api.healthCheck.command']);
+    expect(parts(check({ type: 'exec', command: Array(64).fill('a'.repeat(100)) }))).toEqual([
+      'spec.components.api.healthCheck.command',
+    ]);
     expect(parts(check({ type: 'tcp', path: '/' }))).toEqual(['spec.components.api.healthCheck.path']);
     expect(parts(check({ type: 'tcp', periodSeconds: 1 }), 'cloud')).toEqual([
       'spec.components.api.healthCheck.periodSeconds',

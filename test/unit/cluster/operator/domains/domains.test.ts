@@ -562,12 +562,16 @@ describe('hosts of the platform and of the policy', () => {
     ['registry.example.com', "registry.example.com must not be the platform's own host"],
     ['x.apps.example.com', "x.apps.example.com must not be in the platform's domain apps.example.com"],
     ['admin.example.net', 'admin.example.net is a host that the policy does not allow'],
+    ['console.example.net', 'console.example.net is a host that the policy does not allow'],
   ])('are never routed: %s', async (host, text) => {
     const shop = world([host]);
     shop.ownHost = 'berth.example.com';
     shop.platformHosts = ['registry.example.com'];
     shop.appDomain = 'apps.example.com';
-    shop.policy = resolvePolicy('self_hosted', { domains: { refused_hosts: ['admin.*'] } });
+    shop.policy = resolvePolicy('self_hosted', {
+      custom_url: { refused_hosts: ['console.*'] },
+      domains: { refused_hosts: ['admin.*'] },
+    });
     shop.restart();
     await settle(shop);
     expect(shop.cluster.get(routeId(host))).toBeUndefined();

@@ -1,6 +1,10 @@
 /** A health check that fails is reported with its last answer, which only an Event contains. */
 import { describe, expect, test } from 'vitest';
-import { suspectsOf } from '../../../../../src/cluster/operator/observe/warning-events.ts';
+import {
+  NO_WARNING_EVENTS,
+  readWarningEvents,
+  suspectsOf,
+} from '../../../../../src/cluster/operator/observe/warning-events.ts';
 import type { Observed, ObservedPod } from '../../../../../src/cluster/operator/observed.ts';
 import { troublesOf } from '../../../../../src/cluster/operator/pods/pod-trouble.ts';
 import { managedDeploymentSpecSchema } from '../../../../../src/contract/resource/managed-deployment.ts';
@@ -89,6 +93,7 @@ function observedWith(
   pod: ObservedPod,
   healthCheck: object | null = CHECK,
   checks = [{ message: SECRET, at: Date.parse(AFTER) }],
+  more: object = {},
 ): Observed {
   const components = { api: healthCheck === null ? {} : { healthCheck } };
   const parsed = managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' }, components });
@@ -96,7 +101,7 @@ function observedWith(
     resource: { metadata: { name: 'web', namespace: NAMESPACE }, spec: parsed },
     pods: [pod],
     children: new Map(),
-    warnings: new Map([['pod-1', { reason: 'BackOff', message: BACK_OFF, checks }]]),
+    warnings: new Map([['pod-1', { reason: 'BackOff', message: BACK_OFF, checks, ...more }]]),
   } as unknown as Observed;
 }
 
@@ -111,7 +116,6 @@ describe('a container that is restarted', () => {
   });
 
   test.each<[string, ObservedPod, object | null]>([
-    ['ends by itself', restarted(1), CHECK],
     ['has no memory left', restarted(137, 3, 'OOMKilled'), CHECK],
     ['has not restarted yet', restarted(137, 0), CHECK],
     ['has no check of the deployment', restarted(137), null],
@@ -162,6 +166,50 @@ describe('the answer of a health check', () => {
     ],
   ])('counts only when it may have ended the container (%s: %s)', (_what, expected, pod, message, at) => {
     expect(said(pod, message, at)).toBe(expected);
+  });
+
+  const LIVENESS = 'Liveness probe failed: HTTP probe failed with statuscode: 503';
+  test.each<[string, boolean, string, string, string?]>([
+    ['a liveness probe has failed in the run', true, LIVENESS, AFTER],
+    ['a liveness probe has failed in an earlier run', false, LIVENESS, BEFORE],
+    ['a startup probe has failed, and the program ended by itself', false, ANSWER, AFTER],
+    ['a startup probe has failed, and ended an earlier run', false, ANSWER, AFTER, BEFORE],
+    ['a startup probe has failed, and the kubelet ended the run', true, ANSWER, AFTER, AFTER],
+  ])('counts for a program with another exit code when %s: %s', (_what, expected, message, at, killed) => {
+    const more = killed === undefined ? {} : { killedAt: [Date.parse(killed)] };
+    for (const exitCode of [1, 2]) {
+      const pod = restarted(exitCode, 3, 'Error', { unready: BEFORE });
+      const observed = observedWith(pod, CHECK, [{ message, at: Date.parse(at) }], more);
+      expect(suspectsOf(observed).map(({ uid }) => uid)).toEqual(['pod-1']);
+      const [trouble] = troublesOf(observed, pod);
+      expect(trouble?.message).toContain(`exit code ${exitCode}`);
+      expect(trouble?.message.includes(`last health check: ${message}`)).toBe(expected);
+    }
+  });
+
+  test('is read with the time at which the kubelet ended the container', async () => {
+    const killing = (message: string) => ({
+      type: 'Normal',
+      reason: 'Killing',
+      message,
+      lastTimestamp: AFTER,
+    });
+    const items = [
+      { type: 'Warning', reason: 'Unhealthy', message: ANSWER, lastTimestamp: BEFORE },
+      killing('Container app failed startup probe, will be restarted'),
+      killing('Stopping container app'),
+    ];
+    const client = { list: async () => ({ items }) } as never;
+    const place = { namespace: NAMESPACE, suspects: [{ uid: 'pod-1', since: 0 }] };
+    const time = { ticks: 0, date: 0 };
+    const signal = new AbortController().signal;
+    const { byUid } = await readWarningEvents(client, place, NO_WARNING_EVENTS, time, signal);
+    expect(byUid.get('pod-1')).toEqual({
+      reason: 'Unhealthy',
+      message: ANSWER,
+      checks: [{ message: ANSWER, at: Date.parse(BEFORE) }],
+      killedAt: [Date.parse(AFTER)],
+    });
   });
 
   test('is that of the program when a newer check found no listener during a start', () => {
