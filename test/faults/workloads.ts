@@ -124,7 +124,14 @@ const storage: Workload = {
   end: converged,
 };
 
-/** Switches the database off, and removes its volume. Ends when the claim is gone and the operator has reported it. */
+/** Whether the record confirms that the volume of the database is removed. */
+export async function confirmsRemoval(world: FaultWorld, id: string): Promise<boolean> {
+  const { body: found } = await world.call('GET', `/v2/deployments/${id}`);
+  const { database } = found.source_config as { database?: { remove_volume?: boolean } };
+  return database?.remove_volume === true;
+}
+
+/** Switches the database off, and removes its volume. Ends when the claim is gone and the record confirms nothing. */
 const databaseRemoval: Workload = {
   name: 'database-removal',
   prepare: (world) => running(world),
@@ -136,6 +143,10 @@ const databaseRemoval: Workload = {
       async () => (await world.admin.find(RESOURCES.PersistentVolumeClaim, claim, {})) === undefined,
       { timeoutMs: GONE_MS, intervalMs: 200 },
     );
+    await waitFor('the record to confirm nothing', async () => !(await confirmsRemoval(world, idOf(given))), {
+      timeoutMs: GONE_MS,
+      intervalMs: 200,
+    });
     await converged(world, given);
   },
 };

@@ -93,7 +93,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
   const tidying = builds && cleanUpBuilds({ ...tidied, builds });
   const certificates = cleanUpCertificates({ ...tidied, client, secrets });
-  const volumes = removeConfirmedVolumes({ ...tidied, client, locks });
+  const volumes = removeConfirmedVolumes({ ...tidied, client, hub, locks });
   const namespace = options.buildNamespace;
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });

@@ -64,6 +64,13 @@ export const applyWorkSchema = z.object({
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
   spec: workSpecSchema,
   spec_hash: z.string().describe('Hash of the spec with the names of this message, for the inventory.'),
+  claim_to_remove: z
+    .string()
+    .optional()
+    .describe(
+      'uid of the volume claim whose removal has begun (volume-removals). The listener notes this claim in the custom ' +
+        'resource. Absent: no removal has begun.',
+    ),
   env_secrets: z
     .array(
       z.object({

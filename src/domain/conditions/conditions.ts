@@ -158,6 +158,7 @@ export const REASONS = {
   ApiKeyRevoked: 'An API key was revoked.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
+  VolumeRemoved: 'The volume of the database was removed, as its owner confirmed.',
   RevisionRequested: 'A new revision with the same content was requested.',
   RedeployRequested: 'A redeploy of a revision was requested.',
   RollbackRequested: 'A rollback to an earlier revision was requested.',

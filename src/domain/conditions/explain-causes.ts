@@ -191,9 +191,14 @@ function deletionCause({ now, deployment: { deleteRequestedAt: at, purgeAfter } 
   return [link({ level: 'deployment', reason: 'DeletionRequested', message, at })];
 }
 
+const PENDING_REMOVAL =
+  'The removal of the volume of the database is confirmed. It waits until the deployment is switched on again, if its last ' +
+  'pods used the database.';
+
 function offCause({ deployment }: ExplainFacts): Cause[] {
   if (!deployment.switchedOff) return [];
-  const message = 'source_config.resource_spec.max_scale is 0, so no pods run. The data is kept.';
+  const removal = deployment.removesVolume === true ? ` ${PENDING_REMOVAL}` : '';
+  const message = `source_config.resource_spec.max_scale is 0, so no pods run. The data is kept.${removal}`;
   return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
 }
 

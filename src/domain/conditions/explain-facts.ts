@@ -42,6 +42,8 @@ export interface ExplainFacts {
     readonly purgeAfter: Date | null;
     /** Whether max_scale is 0. */
     readonly switchedOff: boolean;
+    /** Whether the owner has confirmed the removal of the volume of the database. Absent: false. */
+    readonly removesVolume?: boolean;
     readonly latestRevisionId: string | null;
     /** The last reported conditions, unchanged. */
     readonly conditions: readonly Condition[];

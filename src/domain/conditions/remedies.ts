@@ -343,6 +343,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ApiKeyRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
+  VolumeRemoved: HISTORY,
   PushTokenIssued: HISTORY,
   CommitPushed: HISTORY,
   PushNotBuilt: HISTORY,

@@ -9,24 +9,26 @@ export interface DatabaseVolume {
   readonly sizeGi: number;
 }
 
-/** @param isPending whether the owner has confirmed the removal of a volume that still exists */
-function startOf(sizeGi: number, isPending: boolean): string {
-  if (sizeGi === 0) return 'The database is created with an empty volume.';
-  const kept = `the volume that was kept (${sizeGi} GiB)`;
-  return isPending
-    ? `The removal of ${kept} is confirmed. If it has already begun, the database starts empty, otherwise with this volume.`
-    : `The database starts with ${kept}.`;
+function startOf(sizeGi: number): string {
+  return sizeGi === 0
+    ? 'The database is created with an empty volume.'
+    : `The database starts with the volume that was kept (${sizeGi} GiB).`;
+}
+
+/** The stored templates of a deployment that is switched off may still use the database, and change only with its pods. */
+const SUSPENDED =
+  'While max_scale is 0, the deletion waits until the deployment is switched on again, if its last pods used the database.';
+
+function removalOf(sizeGi: number, isSuspended: boolean): string {
+  const removal = `The volume of the database (${sizeGi} GiB) is deleted with all its data when no pod uses it. This cannot be undone.`;
+  return isSuspended ? `${removal} ${SUSPENDED}` : removal;
 }
 
 function databaseEffects(before: SourceConfig, after: SourceConfig, { sizeGi }: DatabaseVolume): string[] {
   const [was, is] = [disabledServices(before).database, disabledServices(after).database];
   const removes = after.database?.remove_volume === true;
   const isRemoved = removes && before.database?.remove_volume !== true && sizeGi > 0;
-  const removal = isRemoved
-    ? [
-        `The volume of the database (${sizeGi} GiB) is deleted with all its data when no pod uses it. This cannot be undone.`,
-      ]
-    : [];
+  const removal = isRemoved ? [removalOf(sizeGi, after.resource_spec?.max_scale === 0)] : [];
   if (!was && is) {
     const off = 'The database is switched off when the pods no longer use it.';
     if (sizeGi === 0) return [off];
@@ -36,14 +38,10 @@ function databaseEffects(before: SourceConfig, after: SourceConfig, { sizeGi }: 
         'database.remove_volume is true.',
     ];
   }
-  const isPending = before.database?.remove_volume === true && sizeGi > 0;
-  if (was && !is) return [startOf(sizeGi, isPending)];
-  if (isPending && !removes) {
-    return [
-      `The volume of the database (${sizeGi} GiB) is kept, unless its confirmed removal has already begun. Then its data is lost.`,
-    ];
-  }
-  return removal;
+  if (was && !is) return [startOf(sizeGi)];
+  // The hub rejects this change if the removal has begun.
+  const isTakenBack = before.database?.remove_volume === true && !removes && sizeGi > 0;
+  return isTakenBack ? [`The volume of the database (${sizeGi} GiB) is kept.`] : removal;
 }
 
 function cacheEffects(before: SourceConfig, after: SourceConfig): string[] {

@@ -26,8 +26,10 @@ const DATABASE_ENABLED =
   'false: no database, no volume and no DATABASE_URI, unless DATABASE_URI_CUSTOM is set. An existing volume is kept until ' +
   'the deployment is deleted or remove_volume is true. Default: true.';
 const REMOVE_VOLUME =
-  'true: deletes the volume of a database with enabled: false, with all its data. The deletion cannot be undone. It needs ' +
-  'enabled: false, and ends when enabled changes. Default: false, so the volume is kept.';
+  'true: confirms that the volume of a database with enabled: false is deleted, with all its data. The deletion cannot be ' +
+  'undone. The confirmation applies to the one volume claim that exists when the request is applied, and to no later claim. ' +
+  'It needs enabled: false. It can be taken back, also with enabled: true, until the removal has begun, then the response is ' +
+  '409. When the claim is gone, the server resets the field. Default: false, so the volume is kept.';
 const CACHE =
   'Whether Berth runs a Valkey/Redis cache for the deployment. A PATCH changes the members that it contains.';
 const CACHE_ENABLED = 'false: no cache and no CACHE_URI, unless CACHE_URI_CUSTOM is set. Default: true.';
@@ -120,6 +122,10 @@ export const disabledServices = ({ database, cache }: DataServices) => ({
   database: database?.enabled === false,
   cache: cache?.enabled === false,
 });
+
+/** Whether the owner confirms that the volume of the database is deleted. */
+export const confirmsVolumeRemoval = ({ database }: DataServices): boolean =>
+  database?.enabled === false && database.remove_volume === true;
 
 /** A confirmation to delete the volume of a database that is in use. */
 export function dataServiceIssues({ database }: DataServices): BodyIssue[] {

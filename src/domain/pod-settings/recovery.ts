@@ -36,6 +36,6 @@ export const POD_SETTING_RECOVERIES: readonly FieldRecovery[] = [
     refused:
       'The app cannot run without the service that was switched off. Or a quota, a node or the storage has no room for a service that was switched on.',
     reasons: ['CrashLoop', 'ReadinessFailed', 'QuotaExceeded', 'DatabaseStarting', 'CacheStarting'],
-    back: 'PATCH the previous value, or null. A service that was switched off runs until the new pods are ready without it, so it still runs then. A volume whose removal was confirmed and has begun is lost.',
+    back: 'PATCH the previous value, or null. A service that was switched off runs until the new pods are ready without it, so it still runs then. A volume whose confirmed removal has begun is lost. Then the database can be switched on, with an empty volume, when the removal is complete.',
   },
 ];

@@ -123,11 +123,6 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
       says: 'The listener does not overwrite a custom resource of another deployment with the same name, but reports a conflict.',
       plans: ['immutable/foreign/manageddeployments'],
     },
-    'read-before-volume-removal': {
-      says: 'The listener reads the custom resource again before it deletes the volume of a database.',
-      instead: 'const live: Resource | undefined = cached;',
-      plans: ['deletion/volume/database-returns'],
-    },
     'purge-of-another': {
       says: 'The listener does not delete a custom resource of another deployment with the same name.',
       plans: ['immutable/foreign/manageddeployments'],
@@ -216,6 +211,14 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
   },
   durable: {
+    'hub-permits-volume-removal': {
+      says: 'The listener deletes the volume of a database only if the latest desired state at the hub confirms it.',
+      plans: ['deletion/volume/taken-back'],
+    },
+    'begun-removal-stays': {
+      says: 'The confirmation to remove a volume cannot be taken back after the removal has begun.',
+      plans: ['deletion/volume/begun'],
+    },
     'work-of-former-holder': {
       says: 'The hub hands out unfinished work of a listener that died to the next listener at once.',
       plans: ['kill/update/listener-apply-manageddeployments-shop-x-1/before-send'],

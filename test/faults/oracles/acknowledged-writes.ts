@@ -3,7 +3,6 @@ import type { DeploymentAnswer } from '../../integration/harness/berth-setup.ts'
 import type { Acknowledged, FaultWorld } from '../world.ts';
 
 interface FullAnswer extends DeploymentAnswer {
-  readonly source_config: unknown;
   readonly source_revision_config: unknown;
   readonly secrets: unknown;
 }

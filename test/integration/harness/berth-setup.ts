@@ -22,6 +22,7 @@ export interface DeploymentAnswer {
   remote_reconciled: boolean;
   latest_revision_id: string | null;
   active_revision_id: string | null;
+  source_config: Readonly<Record<string, unknown>>;
   conditions: { type: string; status: string; reason: string; message: string }[];
 }
 

@@ -2,6 +2,7 @@ import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { currentSpec } from '../../../contract/resource/former-names.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
+import { notedClaim } from '../../../contract/resource/volume-confirmation.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
 import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
@@ -106,7 +107,8 @@ async function withNote(
   signal: AbortSignal,
 ): Promise<Resource> {
   const findClaim = () => databaseClaim(item, item.deployment_id, client, signal);
-  const note = await confirmationNote(live, { spec: currentSpec(item.spec) }, findClaim);
+  const next = { spec: currentSpec(item.spec), begunClaim: item.claim_to_remove };
+  const note = await confirmationNote(live, next, findClaim);
   const { metadata } = resource;
   return { ...resource, metadata: { ...metadata, annotations: { ...metadata.annotations, ...note } } };
 }
@@ -117,6 +119,7 @@ function isUpToDate(live: Resource, item: ApplyWork): boolean {
   return (
     specHashOf(live) === item.spec_hash &&
     annotations[ANNOTATIONS.specHash] === item.spec_hash &&
+    (item.claim_to_remove === undefined || notedClaim(live) === item.claim_to_remove) &&
     Object.entries(item.labels).every(([key, value]) => labels[key] === value)
   );
 }

@@ -4,7 +4,7 @@ import { databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { KubeObject, ObjectName } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import type { Resource } from '../resource-view.ts';
+import { type Resource, recordGenerationOf } from '../resource-view.ts';
 
 /** Finds the claim of a database, and notes it when its owner confirms the removal. */
 
@@ -21,18 +21,35 @@ export async function databaseClaim(
   return items.find((item) => item.metadata.name === databaseName({ metadata: { name } }));
 }
 
+/** The next spec. */
+interface NextSpec extends Pick<Resource, 'spec'> {
+  /** The claim whose removal has begun, as the hub knows it. */
+  readonly begunClaim?: string | undefined;
+}
+
+/**
+ * Whether a later spec than the next one was applied, which may have carried the confirmation out. This happens after the
+ * hub was restored from a backup.
+ */
+function isOutdated(live: Resource, { spec }: NextSpec): boolean {
+  const generation = recordGenerationOf(live);
+  return typeof generation === 'number' && generation > (spec.recordGeneration ?? 0);
+}
+
 /**
  * The claim to which the confirmation of the next spec applies. undefined: the spec confirms nothing. The claim that was noted
  * for an earlier spec stays noted until a spec confirms nothing. For a custom resource that is created, or whose note was
- * lost, nothing shows whether the present claim is the confirmed one. So the confirmation then applies to no claim.
+ * lost, nothing shows whether the present claim is the confirmed one. So the confirmation then applies to no claim, unless
+ * its removal has begun.
  */
 async function claimToNote(
   live: Resource | undefined,
-  next: Pick<Resource, 'spec'>,
+  next: NextSpec,
   findClaim: () => Promise<KubeObject | undefined>,
 ): Promise<string | undefined> {
   if (!confirmsRemoval(next.spec)) return undefined;
-  if (live === undefined) return NO_CLAIM;
+  if (next.begunClaim !== undefined) return next.begunClaim;
+  if (live === undefined || isOutdated(live, next)) return NO_CLAIM;
   const noted = notedClaim(live);
   if (noted !== undefined) return noted;
   if (confirmsRemoval(live.spec)) return NO_CLAIM;
@@ -42,7 +59,7 @@ async function claimToNote(
 /** The annotations of the next spec that note this claim. */
 export async function confirmationNote(
   live: Resource | undefined,
-  next: Pick<Resource, 'spec'>,
+  next: NextSpec,
   findClaim: () => Promise<KubeObject | undefined>,
 ): Promise<Record<string, string>> {
   const claim = await claimToNote(live, next, findClaim);

@@ -17,6 +17,11 @@ import {
 } from '../../../contract/protocol/log-protocol.ts';
 import { type ObjectAnswer, objectAnswerResponseSchema } from '../../../contract/protocol/object-protocol.ts';
 import {
+  type VolumeRemovalRequest,
+  type VolumeRemovalResponse,
+  volumeRemovalResponseSchema,
+} from '../../../contract/protocol/removal-protocol.ts';
+import {
   type InventoryRequest,
   type InventoryResponse,
   inventoryResponseSchema,
@@ -96,6 +101,8 @@ export interface HubClient {
   work(query: WorkQuery, options?: HubCallOptions): Promise<WorkItem[]>;
   reports(request: ReportsRequest, options?: HubCallOptions): Promise<ReportsResponse>;
   inventory(request: InventoryRequest, options?: HubCallOptions): Promise<InventoryResponse>;
+  /** Earlier hubs do not have this call (isOfOlderHub). */
+  volumeRemoval(request: VolumeRemovalRequest, options?: HubCallOptions): Promise<VolumeRemovalResponse>;
   buildLogs(request: BuildLogsRequest, options?: HubCallOptions): Promise<BuildLogsResponse>;
   /** @param query `knows`: the capabilities of the listener; absent for older hubs */
   logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<ReaderRequests>;
@@ -106,6 +113,8 @@ export interface HubClient {
 /** Timeout of a lease call. Two attempts fit into the time in which the holder may rely on the lease. */
 const LEASE_TIMEOUT_MS = 4000;
 const CALL_TIMEOUT_MS = 30_000;
+/** Short, because the custom resource cannot be changed during this call. */
+const REMOVAL_TIMEOUT_MS = 5000;
 /** Time in addition to the time for which the hub holds a request open. */
 const WORK_GRACE_MS = 10_000;
 
@@ -207,6 +216,14 @@ export function createHubClient(options: {
         { method: 'POST', path: '/inventory', body },
         inventoryResponseSchema,
         CALL_TIMEOUT_MS,
+        signal,
+      ),
+    volumeRemoval: (body, { signal } = {}) =>
+      call(
+        'get the permission to remove a volume',
+        { method: 'POST', path: '/volume-removals', body },
+        volumeRemovalResponseSchema,
+        REMOVAL_TIMEOUT_MS,
         signal,
       ),
     buildLogs: (body, { signal } = {}) =>

@@ -47,6 +47,19 @@ export function keptVolumeText(observed: Observed): string {
     : `. ${capital(volume)} is kept until the deployment is deleted or its owner removes it with database.remove_volume`;
 }
 
+/** The confirmed removal of a volume whose database is stopped with the whole deployment. Empty: no removal is confirmed. */
+export function suspendedRemovalText(observed: Observed): string {
+  const claim = claimOf(observed);
+  const { deploymentId, database } = observed.resource.spec;
+  const isConfirmed = deploymentId !== undefined && database.removeVolume === true;
+  if (claim === undefined || !isConfirmed || !isClaimConfirmed(observed.resource, claim.metadata.uid))
+    return '';
+  return (
+    `. The removal of the volume claim ${claim.metadata.name} (${sizeOf(claim)}) is confirmed, and waits until the deployment ` +
+    'is switched on and its new pods do not use the database'
+  );
+}
+
 /** What a confirmed removal waits for, or why the confirmation does not apply to this claim. */
 function removalText(observed: Observed, { metadata: { uid } }: ChildObject, volume: string): string {
   if (!isClaimConfirmed(observed.resource, uid)) {

@@ -12,7 +12,7 @@ import {
   volumeState,
 } from '../observe/data-services.ts';
 import type { Failure } from '../observe/failure.ts';
-import { keptVolumeText } from '../observe/kept-volume.ts';
+import { keptVolumeText, suspendedRemovalText } from '../observe/kept-volume.ts';
 import { liveChild, type Observed } from '../observed.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import {
@@ -43,7 +43,7 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   const loss = volumeLoss(observed);
   if (state.ready && loss !== null)
     return no('VolumeLost', `${loss}; the pod of the database continues to run`);
-  if (isStopping(facts, state)) return stopped(facts, 'the database');
+  if (isStopping(facts, state)) return stopped(facts, 'the database', suspendedRemovalText(observed));
   if (!state.ready) {
     const leaving = serviceLeaving(observed, 'database');
     if (leaving !== null) return leaving;
@@ -151,8 +151,8 @@ function isStopping({ observed, off }: ServiceFacts, state: ServiceState): boole
  * The finding of a service that was switched off. While pods still terminate, the former finding is kept, so that the
  * status does not flicker.
  */
-function stopped({ off }: ServiceFacts, what: string): Finding | null {
-  return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
+function stopped({ off }: ServiceFacts, what: string, more = ''): Finding | null {
+  return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept${more}`) : null;
 }
 
 /** States that a data service is not ready, and why. */

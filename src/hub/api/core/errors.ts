@@ -78,6 +78,15 @@ export function deletionConflict(): ApiError {
   return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
 }
 
+/** 409: the listener deletes the volume of the database, so the confirmation cannot be taken back. */
+export function volumeRemovalConflict(): ApiError {
+  return new ApiError(
+    409,
+    'The removal of the volume of the database has begun and cannot be taken back. The removal is complete when ' +
+      'remove_volume is no longer in source_config.database. Then the database can be switched on, with an empty volume.',
+  );
+}
+
 const INTERNAL =
   'The request failed because of a server error. Report the X-Request-Id of the response to the administrator of the ' +
   'platform.';

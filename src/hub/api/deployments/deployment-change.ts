@@ -8,7 +8,7 @@ import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts'
 import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
 import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
-import { disabledServices } from '../../../domain/pod-settings/data-services.ts';
+import { confirmsVolumeRemoval, disabledServices } from '../../../domain/pod-settings/data-services.ts';
 import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
 import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import {
@@ -27,9 +27,10 @@ import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
 import { updateDesiredState } from '../../store/deployments/deployments.ts';
+import { hasBegunVolumeRemoval } from '../../store/deployments/volume-removal.ts';
 import { findListener } from '../../store/listeners/listeners.ts';
 import type { ApiDeps } from '../core/deps.ts';
-import { brokenRules, wrongShape } from '../core/errors.ts';
+import { brokenRules, volumeRemovalConflict, wrongShape } from '../core/errors.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { checkClusterSupport, customResourceOf, manifestsOf, rolledParts } from './deployment-manifests.ts';
 import { listenerRendering } from './deployment-placement.ts';
@@ -250,6 +251,21 @@ function effectsOf({ record, keptVolumeGi }: Omit<Stored, 'secrets'>, { next }: 
   ];
 }
 
+/**
+ * Rejects a change that takes back the confirmation to remove the volume after the removal has begun. So a response never
+ * promises a volume that the listener deletes.
+ * @throws ApiError 409
+ */
+async function checkVolumeRemoval(
+  transaction: Transaction,
+  { id, sourceConfig }: DeploymentRecord,
+  { next }: Patched,
+): Promise<void> {
+  if (!confirmsVolumeRemoval(sourceConfig) || confirmsVolumeRemoval(next.sourceConfig)) return;
+  // guard: begun-removal-stays
+  if (await hasBegunVolumeRemoval(transaction, id)) throw volumeRemovalConflict();
+}
+
 /** A change of a deployment whose row is locked. */
 export interface LockedChange {
   readonly before: DeploymentRecord;
@@ -262,7 +278,7 @@ export interface LockedChange {
 
 /**
  * Changes a deployment in a transaction of the caller.
- * @throws ApiError 422, 400; UniqueViolation (see `conflict`)
+ * @throws ApiError 422, 400, 409; UniqueViolation (see `conflict`)
  */
 export async function changeIn(
   deps: ApiDeps,
@@ -271,6 +287,7 @@ export async function changeIn(
 ): Promise<Changed> {
   const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
   const patched = decide(deps, { record: before, secrets, keptVolumeGi }, body);
+  await checkVolumeRemoval(transaction, before, patched);
   const { sourceRevisionConfig, secrets: nextSecrets } = patched.next;
   const revision = patched.newRevision ? newRevision(before.source, sourceRevisionConfig) : null;
   const effects = effectsOf({ record: before, keptVolumeGi }, patched);

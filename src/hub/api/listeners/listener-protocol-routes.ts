@@ -39,6 +39,7 @@ import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { addLogRoutes } from './listener-log-routes.ts';
 import { type WorkDeps, waitForWork } from './listener-long-poll.ts';
+import { addRemovalRoute } from './listener-removal-route.ts';
 import { toClusterReport, toInventoryEntry } from './listener-reports.ts';
 
 export type ListenerProtocolDeps = WorkDeps &
@@ -126,6 +127,7 @@ function addRoutes(
   const scopeOf = (request: FastifyRequest, listenerId: string) =>
     scopeFor(deps.database, caller(request), listenerId);
   addLogRoutes({ app, deps, config, scopeOf, closing });
+  addRemovalRoute({ app, deps, config, scopeOf });
 
   routes.put(
     '/v2/listeners/:listener_id/lease',

@@ -169,6 +169,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
     labels: resource.metadata.labels ?? {},
     spec,
     spec_hash: contentHash(spec),
+    ...(due.removingClaim === null ? {} : { claim_to_remove: due.removingClaim }),
     env_secrets: environments
       .filter(({ data }) => Object.keys(data).length > 0)
       .map(({ id, number, data }) => ({

@@ -20,6 +20,10 @@ import {
   objectResultSchema,
 } from '../../../contract/protocol/object-protocol.ts';
 import {
+  volumeRemovalRequestSchema,
+  volumeRemovalResponseSchema,
+} from '../../../contract/protocol/removal-protocol.ts';
+import {
   inventoryRequestSchema,
   inventoryResponseSchema,
   reportSchema,
@@ -149,6 +153,8 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   ReportAcknowledgement: reportsResponseSchema,
   SyncListenerInventory: inventoryRequestSchema,
   InventoryAcknowledgement: inventoryResponseSchema,
+  RemoveVolume: volumeRemovalRequestSchema,
+  VolumeRemoval: volumeRemovalResponseSchema,
   LogRequests: logRequestsResponseSchema,
   ObjectRequest: objectRequestSchema,
   SendObjects: objectAnswerSchema,
@@ -167,6 +173,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ListenerLeaseState: 'The lease of a listener as it is stored.',
   ListenerWork: 'Due work items. Empty: no item was due in time.',
   ReportAcknowledgement: 'Acknowledgement of reports.',
+  VolumeRemoval: 'Whether the listener may delete the volume of a database.',
   InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
   LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
   ObjectsAcknowledgement: 'The hub has the objects.',

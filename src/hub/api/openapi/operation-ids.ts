@@ -84,6 +84,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/listeners/{listener_id}/work': 'listListenerWork',
   'POST /v2/listeners/{listener_id}/reports': 'reportListenerStatus',
   'POST /v2/listeners/{listener_id}/inventory': 'syncListenerInventory',
+  'POST /v2/listeners/{listener_id}/volume-removals': 'removeVolume',
   'GET /v2/listeners/{listener_id}/log-requests': 'listLogRequests',
   'POST /v2/listeners/{listener_id}/log-requests/{request_id}': 'sendLogLines',
   'POST /v2/listeners/{listener_id}/object-requests/{request_id}': 'sendObjects',

@@ -1,6 +1,7 @@
 import type { ExplainFacts, RevisionName } from '../../../domain/conditions/explain-facts.ts';
 import type { ReportedFailure } from '../../../domain/conditions/failure-source.ts';
 import type { ReportedSymptom } from '../../../domain/conditions/symptoms.ts';
+import { confirmsVolumeRemoval } from '../../../domain/pod-settings/data-services.ts';
 import { isOff } from '../../../domain/resource-spec/effective-spec.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, desc, eq, sql } from '../core/drizzle.ts';
@@ -76,6 +77,7 @@ export async function readExplainFacts(
       symptoms: (self?.symptoms ?? []).map((symptom) => fromStored<ReportedSymptom>(symptom)),
       unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
       switchedOff: isOff(deployment.sourceConfig.resource_spec ?? {}),
+      removesVolume: confirmsVolumeRemoval(deployment.sourceConfig),
     },
     listener,
     active: nameOf(related, 'active'),

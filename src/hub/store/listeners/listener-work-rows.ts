@@ -41,6 +41,8 @@ export interface DueApply {
    * neither desired nor active.
    */
   staleRevisions: number[];
+  /** uid of the volume claim whose removal has begun; null: no removal has begun. */
+  removingClaim: string | null;
 }
 
 /** The newest revision that is not built yet and that no newer revision supersedes. */
@@ -126,6 +128,7 @@ function toDueWork(row: LoadedWork): DueWork {
     tracingProject: row.tracingProject,
     tenantQuotas: row.tenantQuotas,
     staleRevisions: row.revisionNumbers,
+    removingClaim: row.removingClaim,
   };
 }
 

@@ -163,6 +163,11 @@ export const deployments = pgTable(
     volumeGi: integer('volume_gi'),
     /** Earlier sizes of the database's volume that are accepted again (domain/resource-spec/former-sizes.ts). */
     formerSizes: jsonb('former_sizes').$type<FormerSize[]>().notNull().default([]),
+    /**
+     * uid of the database's volume claim whose confirmed removal has begun, so it cannot be taken back; null: no removal
+     * has begun.
+     */
+    removingClaim: text('removing_claim'),
 
     /** When the branch is polled for a commit that no webhook reported; null: the deployment is not built on push. */
     nextPollAt: time('next_poll_at'),

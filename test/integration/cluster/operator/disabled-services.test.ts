@@ -42,6 +42,13 @@ const condition = (id: string, type: string, wanted: string) =>
     conditions.some((each) => each.type === type && `${each.status} ${each.reason}` === wanted),
   );
 
+/** The hub removes the confirmation from the record when the claim is gone. */
+const removalEnded = (id: string) =>
+  berth.until(id, 'no confirmation', ({ source_config: { database } }) => {
+    const { enabled, remove_volume: removes } = (database ?? {}) as Record<string, boolean>;
+    return enabled === false && removes === undefined;
+  });
+
 async function podsOf(app: string): Promise<UntypedObject[]> {
   const labelSelector = `${LABELS.instance}=${app}`;
   const { items } = await client.listAll<UntypedObject>(RESOURCES.Pod, {
@@ -108,6 +115,7 @@ test.concurrent('the volume is deleted when its owner confirms it, and a later d
   const before = { uid: await claimUid(shop.app), secret: await password(shop.app) };
   await change(shop.id, { database: { enabled: false, remove_volume: true } });
   await waitFor('no volume', async () => ((await claimUid(shop.app)) === undefined ? true : undefined), WAIT);
+  await removalEnded(shop.id);
   const off = await berth.ready(shop.id);
   await berth.until(shop.id, 'no kept volume', ({ conditions }) =>
     conditions.some(({ message }) => message === 'database.enabled is false: Berth runs no database'),
@@ -138,8 +146,11 @@ test.concurrent('a volume that is restored after its removal stays', async () =>
     } as UntypedObject,
     { fieldManager: 'test' },
   );
+  await removalEnded(shop.id);
   await berth.until(shop.id, 'the claim that is not confirmed', ({ conditions }) =>
-    conditions.some(({ message }) => message.includes('the removal was confirmed for another claim')),
+    conditions.some(({ message }) =>
+      message.includes('is kept until the deployment is deleted or its owner'),
+    ),
   );
   // A later change does not confirm its removal either.
   await change(shop.id, { cache: { enabled: false } });

@@ -191,6 +191,27 @@ describe('services that are switched off', () => {
     );
   });
 
+  test('show that a confirmed removal waits until the deployment is switched on', async () => {
+    const world = await settled(of(1));
+    const uid = claimUid(world) ?? '';
+    world.change(of(1, { suspend: true, recordGeneration: 2 }));
+    await world.converge();
+    const removed = { database: { enabled: false, removeVolume: true } };
+    world.change(of(1, { ...removed, suspend: true, recordGeneration: 3 }));
+    confirmed(world, uid);
+    await world.converge();
+    expect(world.condition('DatabaseReady')).toBe('False SwitchedOff');
+    expect(message(world, 'DatabaseReady')).toBe(
+      'switched off: the database does not run, its data is kept. The removal of the volume claim web-db (10Gi) is ' +
+        'confirmed, and waits until the deployment is switched on and its new pods do not use the database',
+    );
+    expect(world.status.keptVolume).toBeUndefined();
+    world.change(of(1, { ...removed, recordGeneration: 4 }));
+    confirmed(world, uid);
+    await world.converge();
+    expect(world.status.keptVolume).toMatchObject({ uid, unused: true });
+  });
+
   test('show that the confirmation does not apply to a volume that was restored later', async () => {
     const world = await settled(of(1));
     world.change(of(1, { database: { enabled: false, removeVolume: true }, recordGeneration: 2 }));

@@ -412,6 +412,17 @@ describe('a revision in progress', () => {
     expect(explained.remedy?.text).toContain('max_scale');
   });
 
+  test('states that a confirmed removal of the volume may wait while the deployment is switched off', () => {
+    const switchedOff = (more: object) =>
+      explain(
+        facts({ revision: queued, active: null, deployment: { conditions: [], switchedOff: true, ...more } }),
+      ).causes.find(({ reason }) => reason === 'SwitchedOff')?.message;
+    expect(switchedOff({})).not.toContain('removal');
+    expect(switchedOff({ removesVolume: true })).toContain(
+      'The removal of the volume of the database is confirmed. It waits until the deployment is switched on again',
+    );
+  });
+
   const toBuild = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild', message: null } as const;
   const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
 

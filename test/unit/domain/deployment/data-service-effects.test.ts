@@ -33,16 +33,18 @@ describe('the effects of database', () => {
     expect(effects(OFF, {}, 0)).toEqual(['The database is created with an empty volume.']);
   });
 
-  test('say that the database may start empty when a confirmed removal is pending', () => {
-    expect(effects(REMOVED, {})).toEqual([
-      'The removal of the volume that was kept (10 GiB) is confirmed. If it has already begun, the database starts ' +
-        'empty, otherwise with this volume.',
-    ]);
+  test('say that the volume is kept when the confirmation is taken back', () => {
+    expect(effects(REMOVED, {})).toEqual(['The database starts with the volume that was kept (10 GiB).']);
     expect(effects(REMOVED, {}, 0)).toEqual(['The database is created with an empty volume.']);
-    expect(effects(REMOVED, OFF)).toEqual([
-      expect.stringMatching(/kept, unless its confirmed removal has already begun/),
-    ]);
+    expect(effects(REMOVED, OFF)).toEqual(['The volume of the database (10 GiB) is kept.']);
     expect(effects(REMOVED, OFF, 0)).toEqual([]);
+  });
+
+  test('say that the removal may wait when the deployment is switched off', () => {
+    const suspended = { resource_spec: { min_scale: 0, max_scale: 0 } } as PodSettingsBody;
+    expect(effects({ ...suspended, ...OFF }, { ...suspended, ...REMOVED })).toEqual([
+      expect.stringMatching(/cannot be undone\. While max_scale is 0, the deletion waits until/),
+    ]);
   });
 
   test('are empty for a database of the tenant, apart from the volume that was kept before', () => {

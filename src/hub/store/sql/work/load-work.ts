@@ -60,7 +60,7 @@ export const ACTIVE_SECRETS = joined(secretSets, 'acs', SEALED);
 
 /** A work item. */
 export type LoadedWork = DeploymentRow &
-  Columns<typeof deployments, 'attempts' | 'workVersion' | 'keepWorkloads'> & {
+  Columns<typeof deployments, 'attempts' | 'workVersion' | 'keepWorkloads' | 'removingClaim'> & {
     purging: boolean;
     tracingProject: Columns<typeof tracingProjects, 'name'>['name'];
     tenantQuotas: Columns<typeof tenants, 'quotas'>['quotas'];
@@ -80,7 +80,7 @@ export type LoadedWork = DeploymentRow &
  */
 export const loadWorkStatement = statement<{ deploymentIds: readonly string[] }, LoadedWork>(
   'load_work',
-  `SELECT ${DEPLOYMENT_COLUMNS}, ${columns(deployments, 'd', ['attempts', 'workVersion', 'keepWorkloads'])},
+  `SELECT ${DEPLOYMENT_COLUMNS}, ${columns(deployments, 'd', ['attempts', 'workVersion', 'keepWorkloads', 'removingClaim'])},
   ${PURGING} AS purging, p.name AS "tracingProject", t.quotas AS "tenantQuotas",
   ${[WANTED, WANTED_SECRETS, BUILD, BUILD_SECRETS, INTEGRATION, ACTIVE, ACTIVE_SECRETS]
     .map((part) => part.columns)

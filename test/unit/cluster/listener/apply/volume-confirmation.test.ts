@@ -20,7 +20,7 @@ beforeEach(() => {
   cluster = new FakeCluster();
 });
 
-async function apply(generation: number, more: object): Promise<void> {
+async function apply(generation: number, more: object, item: object = {}): Promise<void> {
   const { client } = cluster;
   const logger = recordingLogger();
   const deps = {
@@ -34,7 +34,7 @@ async function apply(generation: number, more: object): Promise<void> {
     guard: () => {},
   };
   const spec = workSpec(specOf(generation, more));
-  await applyItem(applyWork({ generation, spec }), false, deps, new AbortController().signal);
+  await applyItem(applyWork({ generation, spec, ...item }), false, deps, new AbortController().signal);
 }
 
 const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource;
@@ -84,6 +84,26 @@ describe('the confirmation of a removal', () => {
     const { [ANNOTATIONS.claimToRemove]: _, ...annotations } = metadata.annotations ?? {};
     cluster.put({ ...others, metadata: { ...metadata, annotations } } as never);
     await apply(2, { ...REMOVED, cache: { enabled: false } });
+    expect(noted()).toBe('none');
+  });
+
+  test('applies to the claim whose removal has begun, also when the custom resource is created again', async () => {
+    newClaim();
+    await apply(1, REMOVED, { claim_to_remove: 'begun' });
+    expect(noted()).toBe('begun');
+    const { metadata, ...others } = live();
+    const { [ANNOTATIONS.claimToRemove]: _, ...annotations } = metadata.annotations ?? {};
+    cluster.put({ ...others, metadata: { ...metadata, annotations } } as never);
+    await apply(1, REMOVED, { claim_to_remove: 'begun' });
+    expect(noted()).toBe('begun');
+  });
+
+  test('applies to no claim when it is older than the edited spec in the cluster, as after a restore of the hub', async () => {
+    await apply(7, {});
+    newClaim();
+    const { spec, ...others } = live();
+    cluster.put({ ...others, spec: { ...spec, suspend: true } } as never);
+    await apply(5, REMOVED);
     expect(noted()).toBe('none');
   });
 

@@ -6,9 +6,12 @@ import {
   removeConfirmedVolumes,
 } from '../../../../../src/cluster/listener/apply/volume-removal.ts';
 import { type Resource, specHashOf } from '../../../../../src/cluster/listener/resource-view.ts';
+import { HubError } from '../../../../../src/cluster/listener/session/hub-client.ts';
+import type { VolumeRemovalRequest } from '../../../../../src/contract/protocol/removal-protocol.ts';
+import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
 import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
 import { FakeClock, recordingLogger } from '../../kube/support.ts';
-import { FakeCluster, fakeTerm, NAME, NAMESPACE, OURS, settle, specOf } from '../fixtures.ts';
+import { FakeCluster, fakeTerm, hub404, NAME, NAMESPACE, OURS, settle, specOf } from '../fixtures.ts';
 
 const CLAIM = `${NAME}-db`;
 const CONFIRMED = { database: { enabled: false, removeVolume: true } };
@@ -21,6 +24,9 @@ let current: Resource | undefined;
 /** What the API server has; undefined: the same as the cache. */
 let live: Resource | undefined;
 let locks: ResourceLocks;
+/** The calls of the hub, and its answers. */
+let asked: VolumeRemovalRequest[];
+let answer: (request: VolumeRemovalRequest) => boolean | Promise<never>;
 let ending: AbortController;
 let running: Promise<void>;
 
@@ -39,6 +45,8 @@ interface State {
   readonly observedGeneration?: number;
   readonly edited?: boolean;
   readonly uid?: string;
+  /** Whether the operator reports a kept volume. Default: true. */
+  readonly kept?: boolean;
   /** The claim to which the confirmation applies. Default: the reported claim. */
   readonly confirmed?: string;
 }
@@ -49,6 +57,7 @@ function resource({
   unused = true,
   observedGeneration = 1,
   edited,
+  kept = true,
   uid = 'u',
   confirmed = uid,
 }: State = {}) {
@@ -57,7 +66,10 @@ function resource({
     kind: 'ManagedDeployment',
     metadata: { name: NAME, namespace: NAMESPACE, generation: 1, annotations: {} as Record<string, string> },
     spec: specOf(1, spec),
-    status: { observedGeneration, keptVolume: { name: CLAIM, uid, size: '10Gi', unused } },
+    status: {
+      observedGeneration,
+      ...(kept ? { keptVolume: { name: CLAIM, uid, size: '10Gi', unused } } : {}),
+    },
   } as unknown as Resource;
   const hash = edited === true ? 'another' : specHashOf(made);
   Object.assign(made.metadata, {
@@ -81,6 +93,8 @@ beforeEach(async () => {
   current = undefined;
   live = undefined;
   locks = new ResourceLocks();
+  asked = [];
+  answer = ({ claim }) => claim === 'unused';
   running = removeConfirmedVolumes({
     client: cluster.client,
     view: {
@@ -89,6 +103,12 @@ beforeEach(async () => {
       addHandlers: (given) => {
         handlers = given;
         return () => {};
+      },
+    },
+    hub: {
+      volumeRemoval: async (request) => {
+        asked.push(request);
+        return { permitted: await answer(request) };
       },
     },
     locks,
@@ -114,6 +134,74 @@ describe('the volume of a database', () => {
     expect(cluster.writes()).toEqual([`delete PersistentVolumeClaim ${CLAIM}`]);
   });
 
+  test('is deleted only after the hub has permitted it for this claim and this generation', async () => {
+    const uid = claim();
+    let isThereBefore = false;
+    answer = () => {
+      isThereBefore = isThere();
+      return true;
+    };
+    await show({ uid });
+    expect(asked).toEqual([
+      expect.objectContaining({ epoch: 3, generation: 1, claim_uid: uid, claim: 'unused' }),
+    ]);
+    expect(isThereBefore).toBe(true);
+    expect(isThere()).toBe(false);
+  });
+
+  test('stays when the hub does not permit the removal', async () => {
+    const uid = claim();
+    answer = () => false;
+    await show({ uid });
+    expect(asked).toHaveLength(1);
+    expect(isThere()).toBe(true);
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('stays when the hub does not answer, and is deleted when it answers', async () => {
+    const uid = claim();
+    answer = () => Promise.reject(new HubError('unavailable', 'no response'));
+    await show({ uid });
+    expect(isThere()).toBe(true);
+    answer = () => true;
+    clock.advance(60_000);
+    await settle();
+    expect(isThere()).toBe(false);
+  });
+
+  test('stays when the hub has an earlier version, and asks again after an upgrade', async () => {
+    const uid = claim();
+    const older = await hub404(JSON.stringify({ detail: NOTHING_HERE }));
+    answer = () => Promise.reject(older);
+    await show({ uid });
+    clock.advance(60_000);
+    await settle();
+    expect(asked).toHaveLength(1);
+    expect(isThere()).toBe(true);
+    answer = () => true;
+    clock.advance(600_000);
+    await settle();
+    expect(isThere()).toBe(false);
+  });
+
+  test('ends the term when another listener has the lease', async () => {
+    const uid = claim();
+    answer = () => Promise.reject(new HubError('conflict', 'epoch 3 is not the current epoch 4', 409));
+    await show({ uid });
+    expect(term.endedBecause).toContain('epoch');
+    expect(isThere()).toBe(true);
+  });
+
+  test('stays when the term ends while the hub answers', async () => {
+    const uid = claim();
+    answer = () => {
+      term.lose();
+      return true;
+    };
+    await show({ uid });
+    expect(isThere()).toBe(true);
+  });
+
   test('stays when it is another volume than the operator has seen, or does not belong to the deployment', async () => {
     claim();
     await show({ uid: 'former' });
@@ -132,6 +220,26 @@ describe('the volume of a database', () => {
     expect(restored).not.toBe(former);
     await show({ uid: restored, confirmed: former });
     expect(isThere()).toBe(true);
+    expect(asked.at(-1)).toMatchObject({ claim_uid: former, claim: 'gone' });
+  });
+
+  test('is reported as gone when it no longer exists, and not while a finalizer keeps it', async () => {
+    const uid = claim();
+    await show({ uid });
+    await show({ uid, kept: false });
+    expect(asked.map(({ claim: state }) => state)).toEqual(['unused', 'gone']);
+    const { metadata } = cluster.put({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: {
+        name: CLAIM,
+        namespace: NAMESPACE,
+        labels: OURS,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+      },
+    });
+    await show({ uid: metadata.uid ?? '', kept: false });
+    expect(asked).toHaveLength(2);
   });
 
   test('stays when the database is switched on while the claim is read', async () => {

@@ -58,6 +58,7 @@ function due(more: Partial<DueApply>): DueApply {
     active: null,
     tracingProject: 'shop',
     tenantQuotas: {},
+    removingClaim: null,
     staleRevisions: [],
     ...more,
   };
