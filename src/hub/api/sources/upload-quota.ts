@@ -25,6 +25,6 @@ export async function checkUploadQuota(
   if (others + bytes <= most * MEBIBYTE) return;
   const msg =
     `the tenant would use ${shown(others + bytes)} of ${most} MiB of uploaded folders: ${shown(others)} by other uploads, ` +
-    `${shown(bytes)} by this upload. Uploads that no revision needs are removed within an hour`;
+    `${shown(bytes)} by this upload. Uploads that no revision needs are removed within two hours`;
   throw brokenRules([{ loc: [], msg, type: 'quota_uploads_mb' }]);
 }
