@@ -130,7 +130,8 @@ async function readerInTheWay() {
   await client.query('ALTER TABLE tenants DROP COLUMN domain_token');
   await client.query(
     `ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus,
-       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim`,
+       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim,
+       DROP COLUMN updated_by`,
   );
   await client.query('ALTER TABLE events DROP COLUMN position');
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');
