@@ -5,6 +5,7 @@ import { buildApp } from '../hub/api/core/app.ts';
 import type { ApiDeps } from '../hub/api/core/deps.ts';
 import { closeGracefully } from '../hub/api/core/graceful-shutdown.ts';
 import { createWorkHints } from '../hub/api/listeners/work-hints.ts';
+import { createChangeHints } from '../hub/api/watch/change-hints.ts';
 import { createGitHost } from '../hub/git-host/git-host.ts';
 import { type Database, openDatabase } from '../hub/store/core/database.ts';
 import { StoreError, UniqueViolation } from '../hub/store/core/errors.ts';
@@ -144,6 +145,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const accessHints = createWorkHints();
   const reload = reloadPolicy({ config, policy, logger, onChange: () => accessHints.notifyAll() });
   metrics.policy(reload.isInvalid);
+  const changeHints = createChangeHints();
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -163,6 +165,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     logHints,
     eventHints,
     accessHints,
+    changeHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
@@ -202,7 +205,9 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     onOutbox: tracing.wake,
     onLogs: (ids) => logHints.notify(ids),
     onAccess: (ids) => accessHints.notify(ids),
+    onChanges: (payloads) => changeHints.notify(payloads),
     onRescan: () => {
+      changeHints.lost();
       hints.notifyAll();
       eventHints.notifyAll();
       accessHints.notifyAll();

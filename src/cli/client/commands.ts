@@ -52,6 +52,24 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Deployments',
+    name: 'watch',
+    summary: 'print which deployments of the tenant change',
+    load: async () => (await import('./changes/commands.ts')).buildWatch,
+  },
+  {
+    group: 'Deployments',
+    name: 'objects',
+    summary: 'list the objects of a deployment in its cluster, or show one of them',
+    load: async () => (await import('./objects/commands.ts')).buildObjects,
+  },
+  {
+    group: 'Deployments',
+    name: 'top',
+    summary: 'show the CPU and memory that the pods of a deployment use',
+    load: async () => (await import('./objects/commands.ts')).buildTop,
+  },
+  {
+    group: 'Deployments',
     name: 'scale',
     summary: 'set the number of pods of a deployment',
     load: async () => (await deployments()).buildScale,

@@ -15,6 +15,7 @@ import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
 import type { SessionTimes } from '../sign-in/session-finder.ts';
 import type { SourceStore } from '../sources/source-store.ts';
+import type { ChangeHints } from '../watch/change-hints.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /**
@@ -61,6 +62,12 @@ export interface ApiDeps {
    * roles. Without these hints, streams poll.
    */
   readonly accessHints?: WorkHints;
+  /** Passes changes to streams of changes. Without these hints, the streams find changes with their sweeps. */
+  readonly changeHints?: ChangeHints;
+  /** Time between two sweeps of streams of changes, in milliseconds; default: 10 s. */
+  readonly sweepMs?: number;
+  /** Time within which a listener must send objects, in milliseconds; default: 20 s. */
+  readonly objectAnswerMs?: number;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

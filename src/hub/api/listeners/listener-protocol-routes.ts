@@ -162,6 +162,7 @@ function addRoutes(
         clusterReachable: body.cluster_reachable ?? true,
         version: body.version,
         clusterVersion: body.cluster_version,
+        abilities: body.abilities ?? [],
         rendering: body.rendering,
         clusterId: body.cluster_id ?? null,
         unreadable: Object.fromEntries(

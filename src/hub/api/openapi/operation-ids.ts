@@ -16,6 +16,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'PATCH /v2/deployments/{deployment_id}/secrets': 'updateDeploymentSecrets',
   'POST /v2/deployments/{deployment_id}/restore': 'restoreDeployment',
   'GET /v2/deployments/{deployment_id}/logs': 'getLogs',
+  'GET /v2/deployments/{deployment_id}/objects': 'listObjects',
+  'GET /v2/deployments/{deployment_id}/objects/{kind}/{name}': 'getObject',
   'GET /v2/deployments/{deployment_id}/tag-values': 'listDeploymentTags',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',
   'POST /v2/deployments/{deployment_id}/push-token': 'createPushToken',
@@ -31,6 +33,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
 
   'GET /v2/events': 'listTenantEvents',
   'GET /v2/deployments/{deployment_id}/events': 'listDeploymentEvents',
+
+  'GET /v2/watch': 'watchChanges',
 
   'GET /v2/integrations': 'listIntegrations',
   'POST /v2/integrations': 'createIntegration',
@@ -97,6 +101,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v2/listeners/{listener_id}/volume-removals': 'removeVolume',
   'GET /v2/listeners/{listener_id}/log-requests': 'listLogRequests',
   'POST /v2/listeners/{listener_id}/log-requests/{request_id}': 'sendLogLines',
+  'POST /v2/listeners/{listener_id}/object-requests/{request_id}': 'sendObjects',
   'POST /v2/listeners/{listener_id}/build-logs': 'sendBuildLogLines',
 };
 

@@ -6,3 +6,5 @@ export const WORK_CHANNEL = 'berth_work';
 export const ACCESS_CHANNEL = 'berth_access';
 /** New messages to the tracing backend. */
 export const OUTBOX_CHANNEL = 'berth_outbox';
+/** Changes for streams. Triggers of migration 0020 send them; hub/api/watch/change-hint.ts reads the payload. */
+export const CHANGE_CHANNEL = 'berth_changes';

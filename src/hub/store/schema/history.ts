@@ -109,3 +109,14 @@ export const outbox = pgTable(
 );
 
 export type OutboxKind = 'tracing_project.created' | 'tracing_project.deleted';
+
+/**
+ * Processes of the API that have streams of changes. While there is one, triggers send notifications of changes
+ * (migration 0020).
+ */
+export const changeWatchers = pgTable('change_watchers', {
+  /** Id of the process. */
+  id: uuid().primaryKey(),
+  /** Expiry time, which the process renews while it has streams. */
+  expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+});

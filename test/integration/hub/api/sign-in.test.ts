@@ -407,9 +407,9 @@ function listening({ app }: ApiFixture): string {
 describe('an open stream', () => {
   const WITHIN_MS = 5_000;
 
-  async function open(browser: Browser, api: ApiFixture) {
+  async function open(browser: Browser, api: ApiFixture, path = '/v2/events?follow=true') {
     const address = await api.app.listen({ host: '127.0.0.1', port: 0 }).catch(() => listening(api));
-    const stream = await readLines(address, '/v2/events?follow=true', { cookie: browser.cookie });
+    const stream = await readLines(address, path, { cookie: browser.cookie });
     onTestFinished(stream.leave);
     expect(stream.status).toBe(200);
     return stream;
@@ -417,7 +417,11 @@ describe('an open stream', () => {
 
   async function endsAfter(change: () => unknown): Promise<void> {
     const browser = await signedIn();
-    const streams = [await open(browser, first), await open(browser, second)];
+    const streams = [
+      await open(browser, first),
+      await open(browser, second),
+      await open(browser, second, '/v2/watch'),
+    ];
     const since = performance.now();
     await change.call(browser);
     await Promise.all(streams.map(({ ended }) => ended));

@@ -14,7 +14,7 @@ let stranger: string;
 let tables: { name: string; column: string; nullable: boolean }[];
 
 /** Tables that hold nothing of a tenant. Only the platform's own work sees their rows. */
-const NO_TENANTS: readonly string[] = ['people', 'sessions'];
+const NO_TENANTS: readonly string[] = ['change_watchers', 'people', 'sessions'];
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
