@@ -11,7 +11,7 @@ import { observeRequests } from '../../../../src/hub/api/observe/observe-request
 import { UNOBSERVED } from '../../../../src/hub/api/observe/observer.ts';
 import { createMetrics } from '../../../../src/metrics/metrics.ts';
 
-test('marks every route that may wait: those with wait_seconds, and those that stream a response or a body', async () => {
+test('marks every route that may wait: those with wait_seconds, those that stream, and those that read through a listener', async () => {
   const app = buildApp(declaringDeps());
   const marked = new Set<string>();
   const following = new Set<string>();
@@ -28,16 +28,21 @@ test('marks every route that may wait: those with wait_seconds, and those that s
     if (Object.hasOwn(answers?.[200]?.content ?? {}, NDJSON)) streamed.add(url);
   });
   await app.ready();
-  expect(marked).toEqual(new Set([...waiting, ...streamed, ...received]));
-  expect(following).toEqual(streamed);
+  // A listener must answer before their response is known.
+  const throughListener = [...marked].filter((url) => url.includes('/objects'));
+  expect(marked).toEqual(new Set([...waiting, ...streamed, ...received, ...throughListener]));
+  expect(streamed).toEqual(new Set([...following, '/v2/watch']));
   expect([...marked].sort()).toEqual([
     '/v2/deployments/:deployment_id/events',
     '/v2/deployments/:deployment_id/logs',
+    '/v2/deployments/:deployment_id/objects',
+    '/v2/deployments/:deployment_id/objects/:kind/:name',
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
     '/v2/deployments/:deployment_id/sources',
     '/v2/events',
     '/v2/listeners/:listener_id/log-requests',
     '/v2/listeners/:listener_id/work',
+    '/v2/watch',
   ]);
   await app.close();
 });
