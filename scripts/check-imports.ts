@@ -27,6 +27,10 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'hub/store': ['domain'],
   'hub/tracing': ['hub/store', 'domain'],
   'hub/git-host': ['outbound', 'domain'],
+  // The client of the identity provider.
+  'hub/identity': ['domain'],
+  // Tokens of pipelines and service accounts: their signatures, and the keys of their issuers.
+  'hub/workload-identity': ['outbound', 'domain'],
   // Who may push to and pull from the platform's registry. Pure, except for randomness.
   'hub/registry': ['domain'],
 
@@ -58,7 +62,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // Elsewhere only its types. A role in a pod does not load it (docs/decisions/0072).
   '@kubernetes/client-node': ['cluster/kube'],
   fastify: ['hub/api'],
-  jose: ['hub/registry'],
+  jose: ['hub/registry', 'hub/workload-identity'],
+  'openid-client': ['hub/identity'],
+  '@fastify/cookie': ['hub/api'],
   'fast-json-stringify': ['hub/api'],
   pino: [],
   // Tenants choose hosts. `outbound` calls them; the others call the API server, the hub and kubelets.
@@ -66,6 +72,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['metrics', 'hub/tracing'],
   'tar-stream': ['archive'],
   'openapi-fetch': ['cli/client'],
+  ignore: ['cli/client'],
+  'modern-tar': ['cli/client'],
   commander: ['cli/command'],
   // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],

@@ -35,19 +35,21 @@ of a release named \`berth\`. With the profile \`single\`, use \`deploy/berth\`.
 The package also contains the typed client for programs: \`import { createClient } from 'berth-cli'\`. Its README has an example.
 
 ## Which API a command calls
-\`berth login\` checks the URL and the key of an API, and stores both as a context in \`~/.config/berth/contexts.json\` (or below
-\`XDG_CONFIG_HOME\`). Only you can read the file. \`berth context list\`, \`use\` and \`delete\` manage contexts, and \`berth whoami\` shows
+\`berth login\` gets a token in a browser ([sign-in.md](sign-in.md#log-in-from-a-terminal)) or checks an API key, and stores it with the
+URL as a context in \`~/.config/berth/contexts.json\` (or below \`XDG_CONFIG_HOME\`). Only you can read the file. \`berth logout\` revokes the
+token and removes the context. \`berth context list\`, \`use\` and \`delete\` manage contexts, and \`berth whoami\` shows
 what is used. The order of precedence is:
 
 1. \`--url\`, for the URL only.
 2. \`--context NAME\`. The environment is then ignored.
-3. \`BERTH_URL\`, \`BERTH_API_KEY\` and \`BERTH_TENANT_ID\`.
+3. \`BERTH_URL\`, \`BERTH_API_KEY\` and \`BERTH_TENANT_ID\`. Instead of a key, a pipeline sets \`BERTH_ID_TOKEN\` or \`BERTH_ID_TOKEN_FILE\`
+   ([sign-in.md](sign-in.md#pipelines)).
 4. The current context.
 
-A stored key is sent only to the API that it was stored for, with the tenant of its context. \`BERTH_API_KEY\` is sent only to
-\`BERTH_URL\` or the URL of \`--url\`, never to the URL of a context. A warning is printed if other users can read the file.
-\`berth login\` also warns if the URL begins with \`http\` and leads to another machine, because the key is then not encrypted on
-its way.
+A stored key or token is sent only to the API that it was stored for, with the tenant of its context. Keys and tokens of the environment
+are sent only to \`BERTH_URL\` or the URL of \`--url\`, never to the URL of a context. A warning is printed if other users can read the
+file. \`berth login\` also warns if the URL begins with \`http\` and leads to another machine, because the key or token is then not
+encrypted on its way.
 
 ## Output, waiting and errors
 - \`-o table\` is for people. \`-o json\` and \`-o yaml\` are for programs. \`-o name\` prints the words that other commands accept, one

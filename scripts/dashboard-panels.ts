@@ -48,6 +48,12 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         q('5xx because of a cluster', rate('', 'berth_http_cluster_errors_total')),
       ),
       lines(
+        'Exchanges of workloads and logins of people',
+        'ops',
+        q('exchange {{result}}', rate('result', 'berth_workload_exchanges_total')),
+        q('login {{step}}', rate('step', 'berth_device_logins_total')),
+      ),
+      lines(
         'Latency of requests (p50, p99)',
         's',
         q('p50', quantile(0.5, '', 'http_request_duration_seconds_bucket')),
@@ -278,6 +284,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         q('{{result}} p50', quantile(0.5, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
         q('{{result}} p90', quantile(0.9, 'result', 'berth_build_duration_seconds_bucket', '[1h]')),
       ),
+      lines('Sign-ins', 'ops', q('{{method}} {{result}}', rate('method, result', 'berth_sign_ins_total'))),
       lines('Webhooks', 'ops', q('{{result}}', rate('result', 'berth_webhook_deliveries_total'))),
       lines('Polls of branches', 'ops', q('{{result}}', rate('result', 'berth_branch_polls_total'))),
       lines(

@@ -58,10 +58,12 @@ async function showSamples(
   return 1;
 }
 
-/** The samples of test/samples/, and if the demo can build images those of test/samples/repositories/. */
+/** The samples of test/samples/, and if the demo can build repositories those of test/samples/repositories/. */
 async function samplesOf(stack: DemoStack, { hosting, realNode }: DemoOptions): Promise<Sample[]> {
   const samples = readSamples(hosting).filter(({ file }) => !realNode || SAMPLES_OF_A_NODE.includes(file));
-  return [...samples, ...((await stack.builds?.samples(stack)) ?? [])];
+  // git_host needs cloud.
+  const built = hosting === 'cloud' ? await stack.builds?.samples(stack) : [];
+  return [...samples, ...(built ?? [])];
 }
 
 async function run(

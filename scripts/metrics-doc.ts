@@ -59,7 +59,7 @@ NetworkPolicy. [install.md](install.md#metrics) lists the names of earlier versi
 /** Every metric of every role, including those of Node.js and the process, which prom-client registers. */
 export function describeMetrics(): Described[] {
   const metrics = createMetrics({ version: '', role: '' });
-  metrics.hub();
+  metrics.hub().policy(() => false);
   metrics.cluster();
   tracingMetrics(metrics.registry, { platform: undefined as never });
   return metrics.registry
@@ -77,7 +77,9 @@ const SECTIONS: readonly (readonly [title: string, prefix: RegExp])[] = [
   ['Hub: requests', /^(berth_)?http_/],
   ['Hub: deployments, rollouts, builds', /^berth_(deployment|tenants_|rollout|build_|builds_)/],
   ['Hub: listeners, work, reports', /^berth_(listener|work_|reports_)/],
+  ['Hub: sign-in and policy', /^berth_(sign_ins_|policy_)/],
   ['Hub: database', /^berth_database_/],
+  ['Hub: sign-in', /^berth_(workload_exchanges|device_logins)_/],
   ['Hub: pushes and the tracing backend', /^berth_(webhook|branch|tracing)_/],
   [
     'Operator and listener: leadership, calls and caches',

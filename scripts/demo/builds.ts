@@ -8,7 +8,7 @@ import { type BuildParts, startBuildParts } from '../../test/installation/build-
 import { callApi, type Sample } from './samples.ts';
 import type { DemoStack } from './stack.ts';
 
-/** Image builds of the demo in cloud mode, with its own git host, registry, BuildKit and simulated node. */
+/** Image builds of the demo, with its own git host, registry, BuildKit and simulated node. */
 
 const NODE = `demo-build-node-${hostname()
   .toLowerCase()
@@ -37,13 +37,13 @@ export async function openBuilds(
     parts = await startBuildParts({ stateDir, port, token, log: print });
   } catch (error) {
     if (!(error instanceof BinariesMissingError || error instanceof ProcessDiedError)) throw error;
-    print(`no git_host samples: this machine cannot build. ${error.message}`);
+    print(`no builds: this machine cannot build. ${error.message}`);
     return null;
   }
   const { git, buildkit, registry } = parts;
   print(`git host ${git.url}, registry ${registry.host}, BuildKit ${buildkit.address}`);
   return {
-    settings: { ...parts.settings, ...settingsForBuildNode(NODE, buildkit) },
+    settings: { ...parts.settings, ...settingsForBuildNode(NODE, buildkit), BERTH_BUILDS: 'true' },
     startNode: (access) => startBuildNode(access, { stateDir, node: NODE, buildkit, ca: git.ca }),
     samples: (stack) => makeSamples(stack, parts, token),
     stop: () => parts.stop(),

@@ -10,6 +10,8 @@ shows how they become READY, then runs until Ctrl-C and cleans up.
   --port N               port of the API (default 8080; 0 selects a free port)
   --hosting MODE         self_hosted (default) or cloud; cloud builds two repositories if BuildKit can run
                          (Linux, root, git; the first run builds its programs, which takes minutes)
+  --builds               build images with --hosting self_hosted too, for berth deploy NAME FOLDER. This is the default if
+                         the programs for builds exist already
   --samples all|none     whether to create the samples of test/samples (default all)
   --real-node            run containers on a kubelet with containerd and runc instead of simulated nodes
                          (Linux, root, apt; the first run builds its programs, which takes 10 to 20 minutes). Omits
@@ -39,6 +41,7 @@ export interface DemoOptions {
   port: number;
   hosting: 'cloud' | 'self_hosted';
   samples: 'all' | 'none';
+  builds: boolean;
   kubeconfig: string | undefined;
   context: string | undefined;
   local: boolean;
@@ -71,6 +74,7 @@ function parse(args: readonly string[]) {
       port: { type: 'string', default: '8080' },
       hosting: { type: 'string', default: 'self_hosted' },
       samples: { type: 'string', default: 'all' },
+      builds: { type: 'boolean', default: false },
       kubeconfig: { type: 'string' },
       context: { type: 'string' },
       local: { type: 'boolean', default: false },
@@ -101,6 +105,10 @@ function checkTogether(values: Values): void {
     throw new UsageError('--local cannot be combined with --kubeconfig or --context');
   if (values.local && values['real-node'])
     throw new UsageError('--local cannot be combined with --real-node, which always uses a local cluster');
+  if (values.builds && (isGiven || values['real-node']))
+    throw new UsageError('--builds cannot be combined with --kubeconfig, --context or --real-node');
+  if (values.builds && values.hosting === 'cloud')
+    throw new UsageError('--builds cannot be combined with --hosting cloud, which always builds');
   if (values.samples === 'none' && values.timeout !== undefined)
     throw new UsageError(
       '--timeout cannot be combined with --samples none, because nothing has to become READY',
@@ -121,6 +129,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | null {
     port: wholeNumber('port', values.port, 65_535),
     hosting: oneOf('hosting', values.hosting, ['cloud', 'self_hosted']),
     samples: oneOf('samples', values.samples, ['all', 'none']),
+    builds: values.builds,
     kubeconfig: values.kubeconfig,
     context: values.context,
     local: values.local,

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { tenantNamespace } from '../../src/contract/resource/names.ts';
 import { SCOPES } from '../../src/hub/store/tenancy/api-keys.ts';
 import { startCluster } from '../../test/cluster/cluster.ts';
+import { missingImageTools } from '../../test/cluster/images/tools.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../test/cluster/ordinary-database.ts';
 import { startPostgres } from '../../test/cluster/postgres.ts';
@@ -35,6 +36,8 @@ export interface DemoStack {
   logPath: string;
   /** null if the demo builds no images. */
   builds: DemoBuilds | null;
+  /** Whether a demo with --builds may build images, in contrast to this one. */
+  offersBuilds: boolean;
 }
 
 /** Namespace of the demo's deployments in self_hosted mode. */
@@ -118,14 +121,32 @@ async function install(access: KubectlAccess, options: DemoOptions): Promise<voi
     await kubectl(access, ['apply', '-n', NAMESPACE, '-f', prerequisites]);
 }
 
-/** Starts the parts for builds. They need a local cluster, because the steps of builds are processes of this machine. */
+/** Whether --builds would change something. */
+const mayUseBuilds = (options: DemoOptions): boolean =>
+  options.hosting === 'self_hosted' && !options.builds && !options.realNode && !isGivenCluster(options);
+
+/**
+ * Why the demo builds no images. null: it does. The steps of builds are processes of this machine, so they need a local
+ * cluster with simulated nodes.
+ */
+async function reasonAgainstBuilds(options: DemoOptions): Promise<string | null> {
+  if (isGivenCluster(options))
+    return 'they would run on this machine, not in the cluster that you have named';
+  if (options.realNode) return 'the real node has another registry';
+  if (!mayUseBuilds(options)) return null;
+  const missing = await missingImageTools();
+  return missing.length === 0 ? null : `${missing.join(', ')} would have to be built first; use --builds`;
+}
+
+/** Starts the parts for builds. null: the demo builds no images */
 async function startBuilds(
   options: DemoOptions,
   stateDir: string,
   releasers: Releasers,
 ): Promise<DemoBuilds | null> {
-  if (isGivenCluster(options)) {
-    print('no git_host samples: builds would run on this machine, not in the cluster that you have named');
+  const reason = await reasonAgainstBuilds(options);
+  if (reason !== null) {
+    print(`no builds: ${reason}`);
     return null;
   }
   const builds = await step('starting what builds need (git host, registry, BuildKit)', () =>
@@ -166,7 +187,7 @@ export async function startStack(
       return await roleKubeconfigs(access, stateDir);
     },
   );
-  const builds = options.hosting === 'cloud' ? await startBuilds(options, stateDir, releasers) : null;
+  const builds = await startBuilds(options, stateDir, releasers);
   const settings: Record<string, string> = {
     DATABASE_URL: databaseUrl,
     BERTH_HOST: '127.0.0.1',
@@ -216,5 +237,6 @@ export async function startStack(
     namespace,
     logPath: berth.logPath,
     builds,
+    offersBuilds: builds === null && mayUseBuilds(options),
   };
 }

@@ -5,6 +5,7 @@ import { buildApp } from '../hub/api/core/app.ts';
 import type { ApiDeps } from '../hub/api/core/deps.ts';
 import { closeGracefully } from '../hub/api/core/graceful-shutdown.ts';
 import { createWorkHints } from '../hub/api/listeners/work-hints.ts';
+import { createChangeHints } from '../hub/api/watch/change-hints.ts';
 import { createGitHost } from '../hub/git-host/git-host.ts';
 import { type Database, openDatabase } from '../hub/store/core/database.ts';
 import { StoreError, UniqueViolation } from '../hub/store/core/errors.ts';
@@ -28,12 +29,15 @@ import { untilMigrated } from './await-migration.ts';
 import { checkDatabaseRole } from './database-role.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import { repeat } from './interval.ts';
-import { loadPolicy } from './policy-file.ts';
+import { loadPolicy } from './policy/policy-file.ts';
+import { reloadPolicy } from './policy/policy-reload.ts';
 import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleanup.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
+import { signInOptions } from './sign-in.ts';
 import { createSourceStore } from './source-store.ts';
+import { configuredWorkloads } from './workload-identity.ts';
 
 /** The running API. A listener in the same process calls the API through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -133,10 +137,15 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const { databaseUrl, box } = needed;
   const policy = loadPolicy(config);
   const registryAuthority = configuredAuthority(config);
+  const workloads = configuredWorkloads(config, policy);
   const database = await openMigrated(needed, context);
   const hints = createWorkHints();
   const logHints = createWorkHints();
   const eventHints = createWorkHints();
+  const accessHints = createWorkHints();
+  const reload = reloadPolicy({ config, policy, logger, onChange: () => accessHints.notifyAll() });
+  metrics.policy(reload.isInvalid);
+  const changeHints = createChangeHints();
   const soonOnly = config.repoPollSeconds === 0;
   metrics.database({
     fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
@@ -147,12 +156,16 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     database,
     secretBox: box,
     policy,
+    access: reload.access,
+    workloads,
     ownNamespace: config.namespace,
     hosting: config.hosting,
     logger,
     hints,
     logHints,
     eventHints,
+    accessHints,
+    changeHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
@@ -164,6 +177,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     registryAuthority,
     sourceStore: createSourceStore(registryAuthority, { insecure: config.registryInsecure }),
     pushTokenSeconds: config.pushTokenSeconds,
+    signIn: signInOptions(config),
     gitHost: createGitHost({
       allowPrivate: config.gitAllowPrivate,
       closedNetworks: config.rendering.closedNetworks,
@@ -190,9 +204,13 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     },
     onOutbox: tracing.wake,
     onLogs: (ids) => logHints.notify(ids),
+    onAccess: (ids) => accessHints.notify(ids),
+    onChanges: (payloads) => changeHints.notify(payloads),
     onRescan: () => {
+      changeHints.lost();
       hints.notifyAll();
       eventHints.notifyAll();
+      accessHints.notifyAll();
     },
   });
   const poller = startBranchPoller(deps, { everySeconds: config.repoPollSeconds });
@@ -235,6 +253,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   ];
   const stop = async () => {
     for (const end of timers) end();
+    reload.stop();
     stopping.abort();
     await closeGracefully(app);
     await poller.stop();

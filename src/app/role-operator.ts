@@ -9,7 +9,7 @@ import type { Policy } from '../domain/policy/policy.ts';
 import type { ClusterMetrics } from '../metrics/cluster.ts';
 import { createDnsClient } from '../outbound/dns-client.ts';
 import { clusterOptions, clusterVersion } from './cluster-access.ts';
-import { loadPolicy } from './policy-file.ts';
+import { loadPolicy } from './policy/policy-file.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 
 /** Why a probe fails in each state. A candidate is ready while it reaches the cluster, because it can take over. */

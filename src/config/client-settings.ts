@@ -8,8 +8,10 @@ import { join } from 'node:path';
  */
 export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
   const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
+  const { BERTH_ID_TOKEN: idToken, BERTH_ID_TOKEN_FILE: idTokenFile } = environment;
   const { XDG_CONFIG_HOME: configHome, HOME: home } = environment;
-  return { url, apiKey, tenantId, configHome: configHome || join(home || homedir(), '.config') };
+  const folder = configHome || join(home || homedir(), '.config');
+  return { url, apiKey, tenantId, idToken, idTokenFile, configHome: folder };
 }
 
 /** The value of a variable that the user names, such as `value_from: {env: TOKEN}` in a file. */

@@ -3,6 +3,7 @@ import { HOSTING_MODES } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { rate, rateText } from './rates.ts';
 import { HUB, type Setting, secret, setting } from './setting.ts';
+import { SIGNING_ALGORITHMS } from './sign-in-settings.ts';
 import { baseUrl, count, csv, flag, optional, port, proxies } from './value-schemas.ts';
 
 /** Settings of the hub (the API and the commands on its database), and those that every role reads. */
@@ -123,6 +124,42 @@ export const HUB_SETTINGS = {
   BERTH_LEASE_SECONDS: setting(
     count(60, 3),
     'seconds after which a listener that has not renewed its lease is lost',
+    HUB,
+  ),
+  BERTH_OIDC_ISSUER: setting(
+    baseUrl,
+    'issuer of the identity provider at which people sign in: an https URL. Unset: only API keys sign in (docs/sign-in.md)',
+    HUB,
+  ),
+  BERTH_OIDC_CLIENT_ID: setting(optional, 'client id of Berth at the identity provider', HUB),
+  BERTH_OIDC_CLIENT_SECRET: secret(
+    optional,
+    'client secret of Berth at the identity provider. Unset: a public client, which only PKCE protects',
+    HUB,
+  ),
+  BERTH_OIDC_SCOPES: setting(
+    z.string().default('openid profile email'),
+    'scopes that Berth requests from the identity provider, separated by spaces. Many providers need a scope for groups',
+    HUB,
+  ),
+  BERTH_OIDC_GROUPS_CLAIM: setting(
+    z.string().min(1).default('groups'),
+    'claim of the ID token with the groups of a person: a name, or a path such as realm_access.roles',
+    HUB,
+  ),
+  BERTH_OIDC_SIGNING_ALGORITHM: setting(
+    z.enum(SIGNING_ALGORITHMS).default('RS256'),
+    'the only signature algorithm that Berth accepts for ID tokens',
+    HUB,
+  ),
+  BERTH_SESSION_SECONDS: setting(
+    z.coerce.number().int().min(300).max(2_592_000).default(43_200),
+    'seconds after which a session of a browser ends. The person then signs in again, and Berth reads the groups again',
+    HUB,
+  ),
+  BERTH_SESSION_IDLE_SECONDS: setting(
+    z.coerce.number().int().min(120).max(2_592_000).default(7_200),
+    'seconds without a request after which a session of a browser ends',
     HUB,
   ),
   BERTH_TRACING_URL: setting(

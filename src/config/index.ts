@@ -8,6 +8,7 @@ import { parseRate, rateOfKeys } from './rates.ts';
 import { renderingOf } from './rendering.ts';
 import type { Setting } from './setting.ts';
 import { parseSettings, SETTINGS, type Settings } from './settings.ts';
+import { signInOf } from './sign-in-settings.ts';
 import { tracesOf } from './telemetry-settings.ts';
 import { describeUnknown, unknownSettings } from './unknown-settings.ts';
 
@@ -90,6 +91,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     logLevel: settings.BERTH_LOG_LEVEL,
     /** Unknown settings, for a warning. Unknown settings are misspelled, or belong to another version. */
     unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
+    signIn: signInOf(settings),
     traces: tracesOf(settings),
     rendering: renderingOf(settings),
     builds: buildsOf(settings),

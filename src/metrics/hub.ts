@@ -9,6 +9,8 @@ import { progressMetrics } from './progress.ts';
 /** Defines the metrics of the hub. */
 export interface HubMetrics {
   readonly observer: ApiObserver;
+  /** Registers the metric of the policy file. @param isInvalid whether its last change could not be used */
+  policy(isInvalid: () => boolean): void;
   /** Registers the metrics that are read from the database on scrape, and those of the connection pool. */
   database(source: { readonly fleet: () => Promise<Fleet>; readonly pool: () => PoolStats }): void;
 }
@@ -58,7 +60,7 @@ function requestMetrics(registry: Registry): RequestPart {
   });
   const ofCluster = new Counter({
     name: 'berth_http_cluster_errors_total',
-    help: 'Requests that got a 5xx status code because a cluster or its listener does not respond.',
+    help: 'Requests that got a 5xx status code because a cluster, its listener or an issuer of tokens does not respond.',
     registers: [registry],
   });
   return {
@@ -97,17 +99,37 @@ function countingMetrics(registry: Registry): CountingPart {
     'Webhook deliveries with a valid secret, by outcome: taken, repeated, ignored (not a push).',
     'result',
   );
+  const signIns = counter(
+    'berth_sign_ins_total',
+    'Attempts to sign in, by method (identity_provider, api_key) and result: signed_in, without_role, declined (by the ' +
+      'identity provider), stale (too late or repeated), invalid (token or API key), unreachable (the identity provider).',
+    'method',
+    'result',
+  );
   const polls = counter(
     'berth_branch_polls_total',
     'Polls of branches by result: seen, or the cause of the failure.',
     'result',
+  );
+  const exchanges = counter(
+    'berth_workload_exchanges_total',
+    'Exchanges of tokens of workloads by result: issued, rejected, unavailable (the keys of the issuer cannot be read).',
+    'result',
+  );
+  const deviceLogins = counter(
+    'berth_device_logins_total',
+    'Steps of logins that people confirm: started, approved, denied, issued, replayed (a device code was used twice).',
+    'step',
   );
   return {
     handedOut: (kind) => workItems.inc({ kind }),
     reported: (kind) => reports.inc({ kind }),
     ignored: () => ignored.inc(),
     delivered: (result) => deliveries.inc({ result }),
+    signedIn: (method, result) => signIns.inc({ method, result }),
     polled: (result) => polls.inc({ result }),
+    exchanged: (result) => exchanges.inc({ result }),
+    deviceLogin: (step) => deviceLogins.inc({ step }),
   };
 }
 
@@ -162,6 +184,15 @@ export function hubMetrics(registry: Registry): HubMetrics {
       ...requestMetrics(registry),
       ...countingMetrics(registry),
       progressed: progressMetrics(registry),
+    },
+    policy(isInvalid) {
+      gaugeOf({
+        name: 'berth_policy_invalid',
+        help: '1: the policy file changed to a content that cannot be used, so that the former roles of people stay in force. Otherwise 0.',
+        labels: [],
+        registry,
+        read: () => [{ labels: {}, value: isInvalid() ? 1 : 0 }],
+      });
     },
     database({ fleet, pool }) {
       setPool(pool);

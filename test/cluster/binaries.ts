@@ -144,6 +144,16 @@ export async function missingBinaries(options: ResolveOptions = {}): Promise<Bin
   return wanted.flatMap(({ names }) => names.filter((name) => !(name in found)));
 }
 
+/** The programs of a group that `resolveGroup` would build. */
+export async function missingOf<Name extends string>(
+  group: BinaryGroup<Name>,
+  options: ResolveOptions = {},
+): Promise<Name[]> {
+  const names = Object.keys(group.packages) as Name[];
+  const found = await find([{ group, names }], options);
+  return names.filter((name) => !(name in found));
+}
+
 /** Path of kubectl, for use with an existing cluster. A kubectl on the PATH is good enough. */
 export async function resolveKubectl(options: ResolveOptions = {}): Promise<string> {
   const env = options.env ?? process.env;

@@ -2,7 +2,7 @@
 
 import { createHubClient, HubError } from '../../src/cluster/listener/session/hub-client.ts';
 import { type Inject, inProcessTransport } from '../../src/cluster/listener/session/hub-transport.ts';
-import { LOG_ABILITIES } from '../../src/domain/core/log-query.ts';
+import { LISTENER_ABILITIES } from '../../src/domain/core/log-query.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/deployment/source.ts';
 import type { ApiDeps } from '../../src/hub/api/core/deps.ts';
 import { createWorkHints } from '../../src/hub/api/listeners/work-hints.ts';
@@ -11,6 +11,14 @@ import { hashApiKey } from '../../src/hub/store/tenancy/api-keys.ts';
 import type { ApiFixture } from '../integration/harness/api.ts';
 
 const KEY = 'internal-key-of-the-fuzzing';
+
+const NO_OBJECTS = {
+  objects: [],
+  truncated: false,
+  unread: [],
+  metrics: { available: false, reason: 'The cluster has no metrics API.' },
+};
+const NOT_FOUND = { failure: 'not_found' } as const;
 
 /** What the API has to be started with. */
 export function forListener(): Required<Pick<ApiDeps, 'internalKey' | 'logHints'>> {
@@ -37,13 +45,15 @@ export async function startListener(
     onRescan: () => logHints.notifyAll(),
   });
   await notifications.armed;
-  const lease = { holder: 'fuzz', version: '1', cluster_version: 'v1.36.0', rendering: null, epoch: null };
+  const abilities = [...LISTENER_ABILITIES];
+  const of = { version: '1', cluster_version: 'v1.36.0', rendering: null };
+  const lease = { holder: 'fuzz', ...of, abilities, epoch: null };
   const { epoch } = await hub.lease(lease);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const answer = async (requestId: string) => {
+  const answer = async (send: () => Promise<unknown>) => {
     try {
-      await hub.logChunk(requestId, { epoch, seq: 1, lines: [], end: 'There is no pod.' });
+      await send();
     } catch (error) {
       // A reader that did not wait.
       if (!(error instanceof HubError && error.status === 404)) throw error;
@@ -51,8 +61,15 @@ export async function startListener(
   };
   const running = (async () => {
     while (!signal.aborted) {
-      const requests = await hub.logRequests({ epoch, waitSeconds: 1, knows: LOG_ABILITIES }, { signal });
-      await Promise.all(requests.map(({ request_id }) => answer(request_id)));
+      const query = { epoch, waitSeconds: 1, knows: LISTENER_ABILITIES };
+      const wanted = await hub.logRequests(query, { signal });
+      const chunk = { epoch, seq: 1, lines: [], end: 'There is no pod.' };
+      await Promise.all([
+        ...wanted.log_requests.map(({ request_id: id }) => answer(() => hub.logChunk(id, chunk))),
+        ...(wanted.object_requests ?? []).map(({ request_id: id, query: { read } }) =>
+          answer(() => hub.sendObjects(id, { epoch, ...(read === 'map' ? { map: NO_OBJECTS } : NOT_FOUND) })),
+        ),
+      ]);
     }
   })().catch((error) => {
     if (!signal.aborted) logger.error({ err: error }, 'the listener of the fuzzing ended');

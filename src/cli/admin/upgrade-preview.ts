@@ -1,5 +1,5 @@
 import { clusterOptions, clusterVersion } from '../../app/cluster-access.ts';
-import { loadPolicy, parsePolicy } from '../../app/policy-file.ts';
+import { loadPolicy, parsePolicy } from '../../app/policy/policy-file.ts';
 import { createKubeClient } from '../../cluster/kube/client/client.ts';
 import type { RefusedPart } from '../../cluster/operator/access/refused-parts.ts';
 import type { FieldChange } from '../../cluster/operator/decide/template-difference.ts';

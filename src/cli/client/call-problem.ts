@@ -4,8 +4,8 @@ import type { FieldErrors } from './api.gen.ts';
 
 const NEXT_STEPS: ReadonlyMap<number | null, string> = new Map([
   [null, 'check the URL with berth whoami'],
-  [401, 'berth login stores another key, and BERTH_API_KEY takes precedence'],
-  [403, 'berth whoami shows the key that was used'],
+  [401, 'berth login signs in again, and BERTH_API_KEY takes precedence'],
+  [403, 'berth whoami shows the key or token that was used'],
 ]);
 
 function nextStepOf(status: number | null): string | null {
@@ -17,6 +17,8 @@ export interface Reason {
   /** Such as `body.source_config.repo_url`. null: the whole request. */
   readonly field: string | null;
   readonly message: string;
+  /** Name of the violated rule. Absent: the API names none. */
+  readonly type?: string;
 }
 
 /**
@@ -72,7 +74,8 @@ function place(loc: readonly (string | number)[]): string {
 }
 
 function reasonsOf(body: unknown): Reason[] {
-  if (isFieldErrors(body)) return body.detail.map(({ loc, msg }) => ({ field: place(loc), message: msg }));
+  if (isFieldErrors(body))
+    return body.detail.map(({ loc, msg, type }) => ({ field: place(loc), message: msg, type }));
   const detail = (body as { detail?: unknown } | null)?.detail;
   const message = typeof detail === 'string' ? detail : 'The response contains no details.';
   return [{ field: null, message }];

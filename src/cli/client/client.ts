@@ -13,8 +13,11 @@ import { sendPatiently } from './send.ts';
 export interface ClientOptions {
   /** Base URL of the API. */
   readonly url: string;
-  readonly apiKey: string;
-  /** For keys that can select a tenant. Default: the tenant of the key. */
+  /** Without a key and a token, only operations that need none can be called. */
+  readonly apiKey?: string | undefined;
+  /** An access token, instead of a key. A function is called for each request, so that it can renew the token. */
+  readonly accessToken?: string | (() => Promise<string>) | undefined;
+  /** For callers with several tenants. Default: the tenant of the key or token. */
   readonly tenantId?: string | null;
   /** Aborts every call that has no signal of its own. */
   readonly signal?: AbortSignal;
@@ -51,6 +54,17 @@ export interface Client {
     path: Path,
     options: Options<'get', Path>,
   ): AsyncGenerator<unknown>;
+  /**
+   * Calls an operation that stores the body of a POST under its digest. After an interruption, the body is sent again from
+   * its start.
+   * @param body the content, for each try
+   * @throws ApiProblem
+   */
+  upload<Path extends ClientPathsWithMethod<Api, 'post'>>(
+    path: Path,
+    options: Omit<Options<'post', Path>, 'body'>,
+    body: () => AsyncIterable<Uint8Array>,
+  ): Promise<MethodResponse<Api, 'post', Path>>;
 }
 
 /** The body of the request of an operation. */
@@ -103,6 +117,14 @@ type UntypedCall = (
   options: object,
 ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
 
+function headersOf({ apiKey, accessToken, tenantId = null }: ClientOptions): Record<string, string> {
+  return {
+    ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    ...(typeof accessToken === 'string' ? { authorization: `Bearer ${accessToken}` } : {}),
+    ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+  };
+}
+
 /** The messages of these errors may contain the key or a password in the URL, so they are not quoted. */
 function checkRequest(url: string, headers: Record<string, string>): void {
   try {
@@ -114,18 +136,23 @@ function checkRequest(url: string, headers: Record<string, string>): void {
 
 /**
  * Creates a client. The client sends nothing before the first call.
- * @throws ApiProblem when no request can have this URL, key and tenant
+ * @throws ApiProblem when no request can have this URL, key or token, and tenant
  */
-export function createClient({ url, apiKey, tenantId = null, signal }: ClientOptions): Client {
-  const headers = { 'x-api-key': apiKey, ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }) };
+export function createClient(options: ClientOptions): Client {
+  const { url, accessToken, signal } = options;
+  const headers = headersOf(options);
   checkRequest(url, headers);
+  const send = async (sent: Request, kind?: { isStream: boolean }): Promise<Response> => {
+    if (typeof accessToken === 'function') sent.headers.set('authorization', `Bearer ${await accessToken()}`);
+    return sendPatiently(sent, kind);
+  };
   const { origin } = new URL(url);
   const api = createFetchClient<paths>({
     baseUrl: url,
     headers,
     redirect: 'error',
     signal: signal ?? null,
-    fetch: (sent) => sendPatiently(sent),
+    fetch: (sent) => send(sent),
   });
   const request = api.request as unknown as UntypedCall;
 
@@ -148,9 +175,13 @@ export function createClient({ url, apiKey, tenantId = null, signal }: ClientOpt
     PATCH: method('patch'),
     DELETE: method('delete'),
     async *lines(path, options) {
-      const send = (sent: Request) => sendPatiently(sent, { isStream: true });
-      const body = await call('get', path, { ...options, parseAs: 'stream', fetch: send });
+      const open = (sent: Request) => send(sent, { isStream: true });
+      const body = await call('get', path, { ...options, parseAs: 'stream', fetch: open });
       yield* linesOf(body as ReadableStream<Uint8Array> | undefined, origin);
+    },
+    async upload(path, options, upload) {
+      const send = (sent: Request) => sendPatiently(sent, { upload });
+      return (await call('post', path, { ...options, fetch: send })) as never;
     },
   };
 }

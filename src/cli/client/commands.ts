@@ -11,8 +11,8 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Deployments',
     name: 'deploy',
-    summary: 'deploy an image or a ref, and wait until it serves',
-    load: async () => (await deployments()).buildDeploy,
+    summary: 'deploy a folder, an image or a ref, and wait until it serves',
+    load: async () => (await import('./deploy/commands.ts')).buildDeploy,
   },
   {
     group: 'Deployments',
@@ -49,6 +49,24 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
     name: 'events',
     summary: 'list or follow what happens to a deployment, or in the tenant',
     load: async () => (await import('./events/commands.ts')).buildEvents,
+  },
+  {
+    group: 'Deployments',
+    name: 'watch',
+    summary: 'print which deployments of the tenant change',
+    load: async () => (await import('./changes/commands.ts')).buildWatch,
+  },
+  {
+    group: 'Deployments',
+    name: 'objects',
+    summary: 'list the objects of a deployment in its cluster, or show one of them',
+    load: async () => (await import('./objects/commands.ts')).buildObjects,
+  },
+  {
+    group: 'Deployments',
+    name: 'top',
+    summary: 'show the CPU and memory that the pods of a deployment use',
+    load: async () => (await import('./objects/commands.ts')).buildTop,
   },
   {
     group: 'Deployments',
@@ -130,6 +148,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Resources of the API',
+    name: 'tokens',
+    summary: 'list and revoke access tokens of people and pipelines',
+    load: async () => (await import('./resources/tokens.ts')).buildTokens,
+  },
+  {
+    group: 'Resources of the API',
     name: 'usage',
     summary: 'show the usage and the quotas of the tenant',
     load: async () => (await import('./resources/usage.ts')).buildUsage,
@@ -137,8 +161,14 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Contexts',
     name: 'login',
-    summary: 'check and store the URL and the key of an API as a context',
+    summary: 'log in to an API in a browser, with a key or from a pipeline, and store a context',
     load: async () => (await contexts()).buildLogin,
+  },
+  {
+    group: 'Contexts',
+    name: 'logout',
+    summary: 'revoke the token of a context, and remove the context',
+    load: async () => (await contexts()).buildLogout,
   },
   {
     group: 'Contexts',
@@ -149,7 +179,7 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   {
     group: 'Contexts',
     name: 'whoami',
-    summary: 'show the API and the key that commands use',
+    summary: 'show the API that commands use, and who they act as',
     load: async () => (await contexts()).buildWhoami,
   },
 ];

@@ -24,7 +24,7 @@ export const FAILED: ReadonlySet<Revision['status']> = new Set([
 ]);
 
 /** Statuses of a revision whose build has not ended, if it has one. */
-const PREPARING: ReadonlySet<Revision['status']> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
+export const PREPARING: ReadonlySet<Revision['status']> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
 
 /**
  * Reasons of a failed rollout. A change of source_config has no revision, so only these reasons show that such a change

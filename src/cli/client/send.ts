@@ -4,11 +4,23 @@ import { ApiProblem } from './call-problem.ts';
 /** Sends requests with a timeout and retries. */
 
 const TIMEOUT_MS = 60_000;
+/** The API waits for its registry for at most a minute, and then responds. */
+const UPLOAD_TIMEOUT_MS = 120_000;
 const MAX_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 /** Statuses that the API sends before it does anything, so that every call can be retried: busy, or rate limited. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+/** Statuses after which an upload can be repeated, because its digest makes it idempotent. */
+const UPLOAD_AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
+/** How a request is sent, if it differs from other requests. */
+export interface Sending {
+  /** The response may take longer than the timeout. */
+  readonly isStream?: boolean;
+  /** An upload: the content of the body, for each try. The timeout applies to each part of the content, and to the response. */
+  readonly upload?: () => AsyncIterable<Uint8Array>;
+}
 
 function pauseBefore(tries: number, response: Response | null): number {
   const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
@@ -26,10 +38,10 @@ interface NoAnswer {
  * Only messages of known network errors are quoted. An error of the request itself may contain its headers, and with them
  * the key.
  */
-function noAnswer(error: unknown): NoAnswer {
+function noAnswer(error: unknown, timeoutMs: number): NoAnswer {
   const { name, cause } = error as Error;
   if (name === 'TimeoutError')
-    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
+    return { message: `no response within ${timeoutMs / 1000} seconds`, again: true };
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   if (message === 'unexpected redirect')
     return {
@@ -41,36 +53,63 @@ function noAnswer(error: unknown): NoAnswer {
   return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
 }
 
+/** The request of one try. @param onPart runs before each part of an upload is sent */
+function attempt(request: Request, upload: Sending['upload'], onPart: () => void): Request {
+  if (upload === undefined) return request.clone();
+  async function* parts() {
+    for await (const part of upload?.() ?? []) {
+      onPart();
+      yield part;
+    }
+  }
+  return new Request(request, { body: ReadableStream.from(parts()), duplex: 'half' });
+}
+
 /** The timeout covers the start of a stream, and the whole of any other response. */
-async function sendOnce(request: Request, isStream: boolean): Promise<Response | NoAnswer> {
+async function sendOnce(request: Request, { isStream, upload }: Sending): Promise<Response | NoAnswer> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
+  const timeoutMs = upload === undefined ? TIMEOUT_MS : UPLOAD_TIMEOUT_MS;
+  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), timeoutMs);
   timer.unref();
   try {
     const signal = AbortSignal.any([request.signal, late.signal]);
-    const response = await fetch(request.clone(), { signal });
+    const response = await fetch(
+      attempt(request, upload, () => timer.refresh()),
+      { signal },
+    );
     if (isStream && response.ok) clearTimeout(timer);
     return response;
   } catch (error) {
-    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
+    return request.signal.aborted
+      ? { message: 'the timeout expired', again: false }
+      : noAnswer(error, timeoutMs);
   }
 }
 
-/** PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key. */
-function isIdempotent({ method, headers }: Request): boolean {
-  return method !== 'POST' || headers.has('idempotency-key');
+/** PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key, and an upload because of its digest. */
+function isIdempotent({ method, headers }: Request, { upload }: Sending): boolean {
+  return method !== 'POST' || upload !== undefined || headers.has('idempotency-key');
+}
+
+/** Whether a request can be sent again after a response. */
+function isRetried({ status }: Response, { upload }: Sending, tries: number): boolean {
+  if (upload === undefined) return TRY_AGAIN.has(status);
+  // After an interruption, the API may still be storing the previous try, and then rejects the next one.
+  return UPLOAD_AGAIN.has(status) || (status === 409 && tries > 1);
 }
 
 /**
  * Sends a request. Retries the request if it is idempotent or was not executed. A stream may take longer than the timeout.
  * @throws ApiProblem when there is no response
  */
-export async function sendPatiently(request: Request, { isStream = false } = {}): Promise<Response> {
+export async function sendPatiently(request: Request, sending: Sending = {}): Promise<Response> {
   for (let tries = 1; ; tries++) {
-    const outcome = await sendOnce(request, isStream);
+    const outcome = await sendOnce(request, sending);
     const response = outcome instanceof Response ? outcome : null;
     const again =
-      outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && isIdempotent(request);
+      outcome instanceof Response
+        ? isRetried(outcome, sending, tries)
+        : outcome.again && isIdempotent(request, sending);
     if (again && tries < MAX_TRIES && !request.signal.aborted) {
       await response?.body?.cancel();
       await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);

@@ -87,6 +87,7 @@ function ended(context: Context, { end, message, next }: Outcome, word: string):
 /**
  * Waits until a deployment has settled. Prints each step, the end, and the next command after a failure.
  * @param awaited the revision that must become active; null: the latest revision
+ * @param began when the wait began, as a time of `performance`. Default: now
  * @throws ApiProblem when the API rejects a call
  */
 export async function settle(
@@ -94,9 +95,10 @@ export async function settle(
   { id, name }: Awaited,
   timeoutSeconds: number,
   awaited: string | null,
+  began?: number,
 ): Promise<End> {
   const { watch } = await import('./watch.ts');
-  return ended(context, await watch(context, id, timeoutSeconds, awaited), name);
+  return ended(context, await watch(context, id, timeoutSeconds, awaited, began), name);
 }
 
 /**

@@ -17,6 +17,15 @@ import { cell } from './table.ts';
 /** Follows a deployment until it has settled, or until it is gone. */
 
 const EVERY_MS = 1000;
+/** Time for a last poll when the timeout expired before the first one. */
+const LAST_POLL_MS = 5000;
+
+/** How long to wait. */
+interface Patience {
+  readonly timeoutSeconds: number;
+  /** When the wait began, as a time of `performance`. */
+  readonly began: number;
+}
 
 /** The first condition that is not True, as a line. */
 function waitsFor({ conditions }: Deployment): string {
@@ -98,9 +107,16 @@ async function poll({ client }: Context, id: string, goal: Goal, signal: AbortSi
  * Prints each change until the goal is reached or cannot be reached any more, or until the timeout. Keeps polling while
  * the API is not available.
  */
-async function follow(context: Context, id: string, timeoutSeconds: number, goal: Goal): Promise<Outcome> {
+async function follow(
+  context: Context,
+  id: string,
+  { timeoutSeconds, began }: Patience,
+  goal: Goal,
+): Promise<Outcome> {
   const { next } = goal;
-  const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))]);
+  const left = began + timeoutSeconds * 1000 - performance.now();
+  const late = AbortSignal.timeout(Math.ceil(Math.max(left, Math.min(timeoutSeconds * 1000, LAST_POLL_MS))));
+  const signal = AbortSignal.any([context.stopped, late]);
   let last: Poll = { outcome: null, line: 'no response from the API yet', hasAnswer: false };
   for (;;) {
     const seen = await poll(context, id, goal, signal);
@@ -123,6 +139,7 @@ async function follow(context: Context, id: string, timeoutSeconds: number, goal
 /**
  * Waits until a revision serves or has failed. A deletion is a failure.
  * @param awaited the revision that must become active; null: the latest revision
+ * @param began when the wait began, as a time of `performance`. Default: now
  * @throws ApiProblem when the API rejects a call
  */
 export function watch(
@@ -130,11 +147,17 @@ export function watch(
   id: string,
   timeoutSeconds: number,
   awaited: string | null = null,
+  began = performance.now(),
 ): Promise<Outcome> {
-  return follow(context, id, timeoutSeconds, {
-    judge: (deployment, signal) => judge(context.client, deployment, awaited, signal),
-    next: 'deployments watch',
-  });
+  return follow(
+    context,
+    id,
+    { timeoutSeconds, began },
+    {
+      judge: (deployment, signal) => judge(context.client, deployment, awaited, signal),
+      next: 'deployments watch',
+    },
+  );
 }
 
 /**
@@ -143,8 +166,13 @@ export function watch(
  */
 export function watchDeletion(context: Context, id: string, timeoutSeconds: number): Promise<Outcome> {
   const deadline = new Date(Date.now() + timeoutSeconds * 1000);
-  return follow(context, id, timeoutSeconds, {
-    judge: (deployment) => outcomeOfDeletion(deployment, deadline),
-    next: 'deployments get',
-  });
+  return follow(
+    context,
+    id,
+    { timeoutSeconds, began: performance.now() },
+    {
+      judge: (deployment) => outcomeOfDeletion(deployment, deadline),
+      next: 'deployments get',
+    },
+  );
 }

@@ -11,6 +11,10 @@ export interface ClientSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly tenantId: string | undefined;
+  /** Token of the issuer of a pipeline, which is exchanged for an access token. */
+  readonly idToken?: string | undefined;
+  /** File with such a token, which is read again for each exchange. */
+  readonly idTokenFile?: string | undefined;
   /** Folder of the user's configuration, such as `~/.config`. */
   readonly configHome: string;
 }

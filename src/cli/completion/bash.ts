@@ -24,10 +24,14 @@ function candidates({ subcommands, options, values }: CompletionNode): string {
   );
 }
 
-/** What a node offers: words, and the stored contexts. */
+/** What a node offers: words, the stored contexts, and files. */
 function offers(node: CompletionNode): string {
   const words = `words=${quote(candidates(node))}`;
-  return node.takesContext ? `${words}; _berth_contexts` : words;
+  const more = [
+    ...(node.takesContext ? ['_berth_contexts'] : []),
+    ...(node.takesFiles ? ['_berth_files'] : []),
+  ];
+  return [words, ...more].join('; ');
 }
 
 const VALUES = {

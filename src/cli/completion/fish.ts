@@ -19,7 +19,7 @@ function optionLine(path: string, { names, description, takes, values }: Complet
   return `complete -c berth -n ${quote(`__berth_at ${quote(path)}`)} ${flags.join(' ')}${value} -d ${quote(description)}`;
 }
 
-function lines({ path, subcommands, options, values, takesContext }: CompletionNode): string[] {
+function lines({ path, subcommands, options, values, takesContext, takesFiles }: CompletionNode): string[] {
   const condition = quote(`__berth_at ${quote(path)}`);
   return [
     ...subcommands.map(
@@ -28,6 +28,7 @@ function lines({ path, subcommands, options, values, takesContext }: CompletionN
     ...[...values, ...(takesContext ? [OFFERED_CONTEXTS] : [])].map(
       (value) => `complete -c berth -n ${condition} -a ${quote(value)}`,
     ),
+    ...(takesFiles ? [`complete -c berth -n ${condition} -F`] : []),
     ...options.map((option) => optionLine(path, option)),
   ];
 }

@@ -20,10 +20,14 @@ export interface CompletionNode {
   readonly values: readonly string[];
   /** The first argument is the name of a stored context. */
   readonly takesContext: boolean;
+  /** An argument is a file or a folder. */
+  readonly takesFiles: boolean;
 }
 
 /** The command that prints the names of the stored contexts, without errors. */
 export const CONTEXTS = 'berth context list -o name 2>/dev/null';
+
+const isFile = (placeholder: string) => ['file', 'folder', 'dir', 'path'].includes(placeholder);
 
 /** Also the name of a new context, because `berth login` can replace a context. */
 const isContext = (placeholder: string) => placeholder === 'context';
@@ -33,7 +37,7 @@ function takes({ required, optional, argChoices, flags }: Option): CompletionOpt
   if (argChoices !== undefined) return 'words';
   const [, placeholder = ''] = /<([^>]+)>/.exec(flags) ?? [];
   if (isContext(placeholder)) return 'context';
-  return ['file', 'folder', 'dir', 'path'].includes(placeholder) ? 'file' : 'anything';
+  return isFile(placeholder) ? 'file' : 'anything';
 }
 
 function optionOf(option: Option): CompletionOption {
@@ -58,6 +62,7 @@ export function completionNodes(command: Command, path: readonly string[] = []):
     options: help.visibleOptions(command).map(optionOf),
     values: first?.argChoices ?? [],
     takesContext: first !== undefined && isContext(first.name()),
+    takesFiles: command.registeredArguments.some((argument) => isFile(argument.name())),
   };
   // Without `help`, which commander adds.
   const real = command.commands.filter((child) => children.includes(child));

@@ -23,10 +23,11 @@ function valueAction({ takes, values }: CompletionOption): string {
   return takes === 'file' ? '_files; return' : 'return';
 }
 
-/** What a node offers: words with descriptions, and the stored contexts. */
+/** What a node offers: words with descriptions, the stored contexts, and files. */
 function offers(node: CompletionNode): string {
   const words = `found=(${candidates(node)})`;
-  return node.takesContext ? `${words}; ${OFFER_CONTEXTS}` : words;
+  const more = [...(node.takesContext ? [OFFER_CONTEXTS] : []), ...(node.takesFiles ? ['_files'] : [])];
+  return [words, ...more].join('; ');
 }
 
 function optionCases({ path, options }: CompletionNode): string[] {

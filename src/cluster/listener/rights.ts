@@ -1,5 +1,6 @@
 import type { HostingMode } from '../../domain/deployment/source.ts';
 import { type Right, rightsOn } from '../kube/client/rights.ts';
+import { objectRights } from './objects/object-kinds.ts';
 
 /** Rights in the namespaces that the listener works in. */
 export function workRights(): Right[] {
@@ -13,6 +14,7 @@ export function workRights(): Right[] {
     // For the logs of workloads.
     ...rightsOn('Pod', ['list']),
     ...rightsOn('Pod', ['get'], 'log'),
+    ...objectRights(),
   ];
 }
 

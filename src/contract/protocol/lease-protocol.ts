@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LISTENER_ABILITIES } from '../../domain/core/log-query.ts';
 import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
 import { renderConfigSchema } from '../render/render-config.ts';
 
@@ -15,6 +16,13 @@ export const leaseRequestSchema = z.object({
     .max(1000)
     .optional()
     .describe('Namespaces that the listener may use. Absent: the registered namespaces.'),
+  abilities: z
+    .array(z.string().max(32))
+    .max(50)
+    .optional()
+    .describe(
+      `Optional features that the listener supports: ${LISTENER_ABILITIES.join(', ')}. Absent: the listener has the previous version.`,
+    ),
   epoch: z
     .int()
     .nullable()

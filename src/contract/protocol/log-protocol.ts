@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { BUILD_STEP_NAMES } from '../../domain/builds/build.ts';
-import { LOG_ABILITIES, logLineSchema, logQuerySchema } from '../../domain/core/log-query.ts';
+import { LISTENER_ABILITIES, logLineSchema, logQuerySchema } from '../../domain/core/log-query.ts';
 import { STREAM_END_REASONS } from '../../domain/core/stream-end.ts';
+import { objectRequestSchema } from './object-protocol.ts';
 import { MAX_WAIT_SECONDS } from './work-protocol.ts';
 
 /** Listener messages with logs (part of the listener protocol, see work-protocol.ts). */
@@ -55,14 +56,14 @@ export const buildLogsResponseSchema = z.object({
 });
 export type BuildLogsResponse = z.infer<typeof buildLogsResponseSchema>;
 
-/** Maximum number of concurrent readers of the logs of a listener. */
+/** Maximum number of concurrent readers of the logs of a listener, and of concurrent readers of objects. */
 export const MAX_LOG_REQUESTS = 20;
 /** Keep-alive interval of a listener that serves a reader, in milliseconds. A keep-alive is a chunk without lines. */
 export const LOG_SIGN_OF_LIFE_MS = 5000;
 
 /**
- * `GET /v2/listeners/{listener_id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs. Each request is
- * handed out once. This poll is separate from the poll for work, which pauses while a listener is busy.
+ * `GET /v2/listeners/{listener_id}/log-requests?epoch=&wait_seconds=25`: long poll for readers of workload logs and of
+ * objects. Each request is handed out once. This poll is separate from the poll for work, which pauses while a listener is busy.
  */
 export const logRequestsQuerySchema = z.object({
   epoch: z.coerce.number().int().min(0),
@@ -72,7 +73,7 @@ export const logRequestsQuerySchema = z.object({
     .max(1000)
     .default('')
     .describe(
-      `Optional query features that the listener supports, comma-separated: ${LOG_ABILITIES.join(', ')}. The hub ignores unknown features. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
+      `Optional query features that the listener supports, comma-separated: ${LISTENER_ABILITIES.join(', ')}. The hub ignores unknown features. A reader that needs a feature waits for a poll that supports it, and gets an error if none arrives. Earlier hubs reject the parameter.`,
     ),
 });
 export const logRequestsResponseSchema = z.object({
@@ -90,7 +91,12 @@ export const logRequestsResponseSchema = z.object({
         ),
     }),
   ),
+  object_requests: z
+    .array(objectRequestSchema)
+    .optional()
+    .describe('Requests to read objects. Absent: the hub has the previous version.'),
 });
+export type ReaderRequests = z.infer<typeof logRequestsResponseSchema>;
 export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests'][number];
 
 /**

@@ -28,6 +28,10 @@ export type LogQuery = z.infer<typeof logQuerySchema>;
 export const LOG_ABILITIES = ['previous'] as const;
 export type LogAbility = (typeof LOG_ABILITIES)[number];
 
+/** Everything that a listener reports as supported. `objects`: it reads the objects of a deployment (object-map.ts). */
+export const LISTENER_ABILITIES = [...LOG_ABILITIES, 'objects'] as const;
+export type ListenerAbility = (typeof LISTENER_ABILITIES)[number];
+
 /** The feature that a query needs. null: no feature. */
 export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
 

@@ -105,3 +105,6 @@ export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, 
 
 /** URL of a git host, optionally with a path. Other code checks whether the host may be private. */
 export const gitHostUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery, plainPath]);
+
+/** URL of the public keys of an issuer of tokens. */
+export const keySetUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accessPolicySchema, NO_ACCESS } from '../access/access-policy.ts';
 import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from '../core/tenant-counts.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from '../deployment/source.ts';
 import { POD_SECURITY_LEVELS } from '../kubernetes/pod-security.ts';
@@ -198,6 +199,9 @@ const policyShape = {
     .min(1024)
     .max(MAX_BODY_BYTES)
     .describe('Maximum size of a request body in bytes, except for requests of listeners.'),
+  access: accessPolicySchema.describe(
+    'Roles of people who sign in. The API applies a change of this entry without a restart.',
+  ),
 };
 
 /** A complete policy. */
@@ -230,6 +234,7 @@ export const policyFileSchema = z
     tenant_quotas: tenantQuotaChangesSchema.optional(),
     tenant_counts: tenantCountsSchema.partial().optional(),
     body_bytes: policyShape.body_bytes.optional(),
+    access: policyShape.access.partial().optional(),
   })
   .describe('What clients may configure.');
 export type PolicyFile = z.infer<typeof policyFileSchema>;
@@ -278,6 +283,7 @@ const SELF_HOSTED: Policy = {
   tenant_quotas: { deployments: null, cpu: null, memory_mb: null, storage_gi: null },
   tenant_counts: SELF_HOSTED_COUNTS,
   body_bytes: 1024 * 1024,
+  access: NO_ACCESS,
 };
 
 const CLOUD: Policy = {
@@ -321,6 +327,7 @@ const CLOUD: Policy = {
   tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048, uploads_mb: 10_240 },
   tenant_counts: CLOUD_COUNTS,
   body_bytes: 512 * 1024,
+  access: NO_ACCESS,
 };
 
 /** The default policy of each hosting mode. */
@@ -376,6 +383,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },
     tenant_counts: { ...base.tenant_counts, ...file.tenant_counts },
     body_bytes: file.body_bytes ?? base.body_bytes,
+    access: { ...base.access, ...file.access },
   };
 }
 

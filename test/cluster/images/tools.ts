@@ -8,7 +8,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BinaryGroup, pinnedVersion, type ResolveOptions, resolveGroup } from '../binaries.ts';
+import {
+  type BinaryGroup,
+  missingOf,
+  pinnedVersion,
+  type ResolveOptions,
+  resolveGroup,
+} from '../binaries.ts';
 import { debianTree } from './debian-packages.ts';
 
 /** Programs that are built with Go. */
@@ -61,6 +67,12 @@ export async function resolveImageTools<Tool extends ImageTool>(
   for (const tool of tools)
     Object.assign(found, await resolveGroup(groupOf(tool), [tool], installHint, options));
   return found;
+}
+
+/** The programs for builds of images that `resolveImageTools` would build. */
+export async function missingImageTools(options: ResolveOptions = {}): Promise<ImageTool[]> {
+  const groups = (['buildkitd', 'registry', 'crane'] as const).map(groupOf);
+  return (await Promise.all(groups.map((group) => missingOf(group, options)))).flat();
 }
 
 /**

@@ -72,7 +72,7 @@ test('warns before it sends a key without encryption to another machine', async 
   const { code, err } = await cli(['login', '--url', elsewhere, '--name', 'test'], `${admin.key}\n`);
   expect(code, err).toBe(0);
   expect(err).toMatch(
-    /^berth: the URL begins with http, so others on the network can read the API key; next: /,
+    /^berth: the URL begins with http, so others on the network can read the API key or token; next: /,
   );
   expect((await login('test', admin.key)).err).toMatch(/^stored the context/);
 });

@@ -39,7 +39,14 @@ test('contains the files that npm packs from its folder, and nothing else', asyn
   });
   const paths = found.trim().split('\n');
   expect(packed.files.map(({ path }) => `./${path}`).sort()).toEqual(paths.sort());
-  expect(packed.bundled).toEqual(['commander', 'openapi-fetch', 'openapi-typescript-helpers', 'yaml']);
+  expect(packed.bundled.toSorted()).toEqual([
+    'commander',
+    'ignore',
+    'modern-tar',
+    'openapi-fetch',
+    'openapi-typescript-helpers',
+    'yaml',
+  ]);
 });
 
 /** Code in the README of the package. */
@@ -101,6 +108,14 @@ describe.each(nodes)('on Node $major', ({ major, folder: node }) => {
       /^berth: unknown option '--nonsense'.*; see berth deployments list --help\n$/,
     );
     expect((await run(2, ['whoami'])).err).toContain('run berth login');
+  });
+
+  test('packs a folder with --dry-run', async () => {
+    writeFileSync(join(home, '.gitignore'), 'b\n');
+    for (const name of ['a', 'b']) writeFileSync(join(home, name), name);
+    const { out, err } = await run(0, ['deploy', 'shop', home, '--dry-run', '-o', 'name']);
+    expect(out).toBe('.gitignore\na\n');
+    expect(err).toMatch(/sha256:[0-9a-f]{64}\. Nothing was sent\n$/);
   });
 
   test('prints where the commands of the server run', async () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
+import type { ApiDeps } from '../../../src/hub/api/core/deps.ts';
 import { ALL_SCOPES, type ApiFixture, type Client, type Deployment, startApi } from '../harness/api.ts';
 import { type Run, runProgram } from './cli.ts';
 
@@ -18,9 +19,9 @@ export let env: { HOME: string; BERTH_URL: string; BERTH_API_KEY: string };
 let url: string;
 
 /** Starts the API before the tests of a file. */
-export function usesApi(): void {
+export function usesApi(deps: Partial<ApiDeps> = {}): void {
   beforeAll(async () => {
-    api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
+    api = await startApi({ deps: { deletionGraceSeconds: 3600, ...deps } });
     url = await api.app.listen({ host: '127.0.0.1', port: 0 });
   });
   afterAll(() => api?.stop());

@@ -27,7 +27,8 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 /** One object a line; an answer may go on for long. */
 const NDJSON = 'application/x-ndjson';
 /** Pages for people and the document itself are not operations. */
-const NOT_DOCUMENTED = /^\/((docs|openapi(-3\.0)?\.json)(\/|\?|$)|(\?|$))/;
+const NOT_DOCUMENTED =
+  /^\/((docs|auth\/device|openapi(-3\.0)?\.json|v2\/auth\/(sign-in|callback))(\/|\?|$)|(\?|$))/;
 const MAX_SHOWN = 10;
 const MAX_VALUE = 200;
 

@@ -6,16 +6,16 @@ import type { Report } from '../../../src/contract/protocol/report-protocol.ts';
 import type { WorkItem } from '../../../src/contract/protocol/work-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
-import type { Caller } from '../../../src/hub/api/core/auth.ts';
 import { errorHandler } from '../../../src/hub/api/core/errors.ts';
 import { validatorCompiler } from '../../../src/hub/api/core/validation.ts';
-import { registerListenerProtocol } from '../../../src/hub/api/listeners/listener-protocol-routes.ts';
+import {
+  type ListenerCaller,
+  registerListenerProtocol,
+} from '../../../src/hub/api/listeners/listener-protocol-routes.ts';
 import { createWorkHints, type WorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
 import type { DeploymentRecord } from '../../../src/hub/store/core/records.ts';
 import { checkAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
-
-type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
 
 export const PLATFORM: ListenerCaller = { keyTenantId: null, scopes: ['listeners:run'] };
 

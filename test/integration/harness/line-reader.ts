@@ -12,11 +12,15 @@ export interface LineReader {
   leave(): void;
 }
 
-/** Opens a stream. @param address URL of the API */
-export async function readLines(address: string, path: string, key: string): Promise<LineReader> {
+/** Opens a stream. @param address URL of the API @param credential an API key, or headers */
+export async function readLines(
+  address: string,
+  path: string,
+  credential: string | Record<string, string>,
+): Promise<LineReader> {
   const leaving = new AbortController();
   const response = await fetch(new URL(path, address), {
-    headers: { 'x-api-key': key },
+    headers: typeof credential === 'string' ? { 'x-api-key': credential } : credential,
     signal: leaving.signal,
   });
   const reader = { status: response.status, lines: [] as Record<string, unknown>[], keepalives: 0 };

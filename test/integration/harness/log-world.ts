@@ -11,6 +11,7 @@ import { runListener } from '../../../src/cluster/listener/listener.ts';
 import { createHubClient, type HubClient } from '../../../src/cluster/listener/session/hub-client.ts';
 import { type Inject, inProcessTransport } from '../../../src/cluster/listener/session/hub-transport.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
+import type { ApiDeps } from '../../../src/hub/api/core/deps.ts';
 import { createWorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
 import { listenForWork } from '../../../src/hub/store/core/notifications.ts';
 import { hashApiKey } from '../../../src/hub/store/tenancy/api-keys.ts';
@@ -44,14 +45,14 @@ export interface LogWorld {
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 /** Starts all but the listener. */
-export async function startLogWorld(prefix: string): Promise<LogWorld> {
+export async function startLogWorld(prefix: string, deps: Partial<ApiDeps> = {}): Promise<LogWorld> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), `berth-${prefix}-`));
   await installBerth(environment());
   const logHints = createWorkHints();
   const hints = createWorkHints();
   const internalKey = { hash: hashApiKey(KEY), scopes: ['listeners:run'], platform: true } as const;
   const [api, node, namespace, buildNamespace, kubeconfigs] = await Promise.all([
-    startApi({ deps: { internalKey, hints, logHints, leaseSeconds: 60 } }),
+    startApi({ deps: { internalKey, hints, logHints, leaseSeconds: 60, ...deps } }),
     startLogNode(),
     createNamespace(prefix),
     createBuildNamespace(prefix),

@@ -13,6 +13,12 @@ export const nameOf = ({ method, url }: KnownRoute) => `${method} ${url}`;
 export const parametersOf = ({ url }: KnownRoute) =>
   [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 
+/** Parameters that are no ids: a name belongs to no tenant, because the same name of another one is free. */
+const NO_IDS: Readonly<Record<string, string | undefined>> = { name: undefined, kind: 'Pod' };
+
+/** The parameters of a path that are ids. */
+export const idsOf = (route: KnownRoute) => parametersOf(route).filter((name) => !(name in NO_IDS));
+
 /** Every route that asks for a key, by method. HEAD follows GET. */
 export const guardedRoutes = (api: ApiFixture) =>
   api.routes.filter(({ config, method }) => config.access !== 'public' && method !== 'HEAD');
@@ -52,6 +58,17 @@ export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
   return id;
 }
 
+/** An access token of a workload of the tenant. Nobody has its value. */
+async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
+  const id = uuidv7();
+  await api.store.sql(
+    `INSERT INTO access_tokens (id, tenant_id, kind, name, rule, roles, prefix, hash, expires_at)
+     VALUES ($1, $2, 'workload', 'ci', 'ci/main', '{viewer}', 'berth_at_x', $3, now() + interval '1 hour')`,
+    [id, ids['tenant_id'], id],
+  );
+  return id;
+}
+
 /**
  * Things of a tenant, one for each path parameter of any route.
  * @throws Error that names a parameter for which there is no generator
@@ -72,10 +89,11 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   for (const [name, make] of Object.entries(MAKERS)) {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
+  if (asked.has('token_id')) ids['token_id'] = await accessToken(api, ids);
   if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
   ids['id'] = ids['listener_id'] ?? '';
-  const missing = [...asked].filter((name) => ids[name] === undefined);
+  const missing = [...asked].filter((name) => ids[name] === undefined && NO_IDS[name] === undefined);
   if (missing.length > 0) throw new Error(`failed to make ids: add to MAKERS ${missing.join(', ')}`);
   return ids;
 }
@@ -106,6 +124,7 @@ const REQUESTS: Readonly<Record<string, (ids: Ids) => OwnRequest>> = {
   }),
   'GET /v2/listeners/:listener_id/work': () => ({ query: '?epoch=1' }),
   'GET /v2/listeners/:listener_id/log-requests': () => ({ query: '?epoch=1' }),
+  'GET /v2/watch': () => ({ query: '?timeout_seconds=1' }),
   'POST /v2/integrations': () => ({
     body: { name: uniqueName(), provider: 'gitlab', host_url: 'https://git.invalid', token: 'x' },
   }),
@@ -169,7 +188,10 @@ export function requestOf(route: KnownRoute, given: Ids): KnownRequest {
   const { deployment_id: named, external_image: made, internal_image: other } = given;
   const isOther = FOR_INTERNAL_IMAGE.has(route.url) && named === made && other !== undefined;
   const ids: Ids = isOther ? { ...given, deployment_id: other } : given;
-  const path = route.url.replace(/:(\w+)/g, (_whole, name: string) => ids[name] ?? UNKNOWN_ID);
+  const path = route.url.replace(
+    /:(\w+)/g,
+    (_whole, name: string) => ids[name] ?? NO_IDS[name] ?? UNKNOWN_ID,
+  );
   const own = REQUESTS[nameOf(route)]?.(ids) ?? {};
   const url = `${path}${own.query ?? ''}`;
   if (nameOf(route) === 'POST /v2/deployments/:deployment_id/sources')

@@ -11,7 +11,7 @@ import { namesIn, rules } from '../harness/monitoring-files.ts';
 
 /** Numbers that processes with the API give. */
 const OF_THE_API =
-  /^(http_request_|berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_polls_))/;
+  /^(http_request_|berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_polls_|sign_ins_|policy_))/;
 
 /** Variables with a value of a role's container, by name. */
 function variablesOf(objects: Rendered[], role: string, names: RegExp): Record<string, string | undefined> {
@@ -137,6 +137,14 @@ describe('the chart', () => {
     expect(jobOf(tagged)).not.toBe(jobOf(plain));
     expect(new Set([plain, again, set, policy].map(sumOf)).size).toBe(3);
     expect(named(policy, 'ConfigMap', 'berth-policy')?.data).toEqual({ 'policy.yaml': 'x: 1' });
+  });
+
+  it('does not roll the pods when only the roles of people change, which pods read again', async () => {
+    const sumOf = async (policy: string) =>
+      named(await render(`policy=${policy}`), 'Deployment', 'berth-api')?.spec?.template?.metadata
+        .annotations?.['checksum/config'];
+    expect(await sumOf('access: 1')).toBe(await sumOf('access: 2'));
+    expect(await sumOf('access: 1\nx: 1')).not.toBe(await sumOf('access: 1\nx: 2'));
   });
 
   it('renames the migration Job with every change of its pod, because a Job cannot be changed', async () => {

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { describeRight } from '../../../src/cluster/kube/client/rights.ts';
+import { objectRights } from '../../../src/cluster/listener/objects/object-kinds.ts';
 import { listenerLeaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
 import { leaseRights, markerKeyRights, neededRights } from '../../../src/cluster/operator/rights.ts';
@@ -86,6 +87,17 @@ async function failing(id: string): Promise<void> {
 async function logs(id: string): Promise<void> {
   await berth.call('GET', `/v2/deployments/${id}/logs`);
   await seenTo('berth-listener', 'list pods', 'get pods/log');
+}
+
+/** The map lists every kind, and usage. One object has its events listed, too. */
+async function objects(id: string): Promise<void> {
+  const { body } = await berth.call<{ resources: { kind: string; name: string }[] }>(
+    'GET',
+    `/v2/deployments/${id}/objects`,
+  );
+  const service = body.resources.find(({ kind }) => kind === 'Service');
+  await berth.call('GET', `/v2/deployments/${id}/objects/Service/${service?.name}`);
+  await seenTo('berth-listener', ...objectRights().map(describeRight));
 }
 
 const byHand = (name: string, volumePolicy: string) => ({
@@ -197,6 +209,7 @@ async function everything(): Promise<void> {
   await seenTo('berth-operator', 'create events', 'patch events');
   await failing(id);
   await logs(id);
+  await objects(id);
   await berth.call('PATCH', `/v2/deployments/${id}`, {
     source_config: { resource_spec: { ...large, db_storage_gi: 2 } },
   });

@@ -70,6 +70,23 @@ describe('the API', () => {
     expect(message).toContain('openssl rand -base64 32');
   });
 
+  it('names the field of a rule for pipelines that trusts everyone, and the missing audience', async () => {
+    const start = (claims: string, more: Record<string, string> = {}) => {
+      const file = join(stateDir, 'policy.yaml');
+      const rule = `{ name: r, claims: ${claims}, tenant: shop, roles: [deployer] }`;
+      const issuer = `{ name: ci, issuer: "https://ci.example", jwks_url: "https://ci.example/keys", rules: [${rule}] }`;
+      writeFileSync(file, `access: { workload_issuers: [${issuer}] }`);
+      const database = 'postgres://berth:pw@127.0.0.1:1/berth';
+      return failureOf(['api'], { ...keys, DATABASE_URL: database, BERTH_POLICY: file, ...more });
+    };
+    expect(
+      await start('{ repository_owner: acme }', { BERTH_PUBLIC_URL: 'https://berth.example' }),
+    ).toContain('access.workload_issuers.0.rules.0.claims: must contain at least one of sub, repository_id');
+    expect(await start('{ sub: shop }')).toContain(
+      'BERTH_PUBLIC_URL is not set: tokens of access.workload_issuers (BERTH_POLICY) must have it as their audience',
+    );
+  });
+
   it('reports that PostgreSQL cannot be reached, with its address', async () => {
     const message = await failureOf(['api'], {
       ...keys,

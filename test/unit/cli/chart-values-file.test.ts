@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { parsePolicy } from '../../../src/app/policy-file.ts';
+import { parsePolicy } from '../../../src/app/policy/policy-file.ts';
 import { loadChartValues } from '../../../src/cli/admin/chart-values-file.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'berth-values-'));

@@ -8,7 +8,7 @@ const OTHERS =
 
 test('reserves the host of every setting that contains a host of the platform', () => {
   const sounding = Object.keys(SETTINGS).filter(
-    (name) => /URL|ENDPOINT|HOST|PROXY|REGISTR|DOMAIN/.test(name) && !OTHERS.test(name),
+    (name) => /URL|ENDPOINT|HOST|PROXY|REGISTR|DOMAIN|OIDC_ISSUER/.test(name) && !OTHERS.test(name),
   );
   expect(sounding.toSorted()).toEqual([...PLATFORM_URLS, 'BERTH_REGISTRY', 'BERTH_APP_DOMAIN'].toSorted());
 });

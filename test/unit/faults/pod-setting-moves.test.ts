@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parsePolicy } from '../../../src/app/policy-file.ts';
+import { parsePolicy } from '../../../src/app/policy/policy-file.ts';
 import { sourceConfigBodySchema } from '../../../src/domain/deployment/deployment-bodies.ts';
 import type { PodSettings } from '../../../src/domain/pod-settings/pod-settings.ts';
 import { podPolicyViolations } from '../../../src/domain/policy/policy-rules.ts';

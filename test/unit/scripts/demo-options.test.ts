@@ -7,6 +7,7 @@ test('has a default for every option', () => {
     port: 8080,
     hosting: 'self_hosted',
     samples: 'all',
+    builds: false,
     kubeconfig: undefined,
     context: undefined,
     local: false,
@@ -29,6 +30,9 @@ test.each([
   [['--real-node', '--context', 'a'], /--real-node cannot be combined/],
   [['--local', '--kubeconfig', 'a'], /--local cannot be combined with --kubeconfig/],
   [['--local', '--real-node'], /--local cannot be combined with --real-node/],
+  [['--builds', '--context', 'a'], /--builds cannot be combined with --kubeconfig/],
+  [['--builds', '--real-node'], /--builds cannot be combined with .*--real-node/],
+  [['--builds', '--hosting', 'cloud'], /--hosting cloud, which always builds/],
   [['--samples', 'none', '--timeout', '5'], /--timeout cannot be combined with --samples none/],
 ])('rejects %j as wrong usage', (args, message) => {
   expect(() => parseOptions(args)).toThrow(UsageError);

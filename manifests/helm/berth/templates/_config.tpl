@@ -19,9 +19,15 @@ new pods (decision 0032).
 {{- toYaml (merge (omit .Values.config "BERTH_MIGRATION_WAIT_SECONDS") $data) -}}
 {{- end }}
 
-{{/* Hash of everything that a pod reads at its start. A changed hash replaces the pods. */}}
+{{/*
+Hash of everything that a pod reads at its start. A changed hash replaces the pods. The pods read the entry `access` of the
+policy again while they run. A policy that is not valid YAML counts as its text.
+*/}}
 {{- define "berth.configChecksum" -}}
-{{- printf "%s\n%s" (include "berth.config" .) .Values.policy | sha256sum -}}
+{{- $policy := .Values.policy | default "" -}}
+{{- $parsed := fromYaml $policy -}}
+{{- if hasKey $parsed "access" -}}{{- $policy = omit $parsed "access" | toJson -}}{{- end -}}
+{{- printf "%s\n%s" (include "berth.config" .) $policy | sha256sum -}}
 {{- end }}
 
 {{/*

@@ -77,6 +77,30 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
+# Objects of deployments that clients request from the API. Each list has the label of the deployment. No right on Secrets is
+# needed, because their names come from pods.
+- apiGroups: [apps]
+  resources: [deployments, replicasets, statefulsets]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [services, serviceaccounts, events]
+  verbs: [list]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses, networkpolicies]
+  verbs: [list]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [list]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [list]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [list]
+# CPU and memory of pods, if the cluster has a metrics API.
+- apiGroups: [metrics.k8s.io]
+  resources: [pods]
+  verbs: [list]
 {{- if eq .Values.hosting "cloud" }}
 # The namespace of a tenant, with its quota and default-deny policy.
 - apiGroups: [""]

@@ -1,15 +1,25 @@
 import type { ClientSettings, Host } from '../../command/host.ts';
 import { UsageError } from '../../command/usage-error.ts';
-import { type ClientOptions, createClient } from '../client.ts';
+import { createClient } from '../client.ts';
 import type { CallOptions, Context } from '../context.ts';
+import {
+  type Credential,
+  environmentCredential,
+  headerValue,
+  secretVariable,
+  storedCredential,
+} from './credential.ts';
 import { type Contexts, contextOf, permissionWarning, readContexts, type StoredContext } from './store.ts';
+import { accessTokenOf } from './workload.ts';
 
-/** Which API and which key a command uses. */
+/** Which API a command uses, and how it authenticates. */
 
-export interface Connection extends Pick<ClientOptions, 'url' | 'apiKey'> {
-  /** null: the tenant of the key. */
+export interface Connection {
+  readonly url: string;
+  readonly credential: Credential;
+  /** null: the tenant of the key or token. */
   readonly tenantId: string | null;
-  /** The context that gives the key. null: the key is from the environment. */
+  /** The context that gives the key or token. null: it is from the environment. */
   readonly context: string | null;
 }
 
@@ -18,18 +28,6 @@ export function apiUrl(given: string): string {
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
     throw new UsageError('the URL of the API (BERTH_URL, --url) must be an http or https URL');
   return given;
-}
-
-/** Valid characters of a header: visible ASCII. */
-const HEADER_VALUE = /^[\x21-\x7e]+$/;
-
-/** @throws UsageError without the value, because it may contain a key */
-export function headerValue(source: string, value: string): string {
-  if (!HEADER_VALUE.test(value))
-    throw new UsageError(
-      `${source} contains characters that are not visible ASCII: check that it was copied correctly`,
-    );
-  return value;
 }
 
 /** The context in use. --context replaces the environment, which otherwise takes precedence over the current context. */
@@ -54,45 +52,51 @@ function keyMissing(
 
 const NO_SETTINGS = { url: undefined, apiKey: undefined, tenantId: undefined };
 
+/** @throws UsageError */
+function urlOf(given: string | undefined): string {
+  if (given !== undefined && given !== '') return apiUrl(given);
+  throw new UsageError(
+    'BERTH_URL is not set: run berth login, or set BERTH_URL to the URL of the API, or use --url URL',
+  );
+}
+
 /**
- * The connection of a command. A stored key is sent only to the API that it was stored for, with the stored tenant. The
- * key of the environment is sent only to a URL of the environment or the options.
- * @throws UsageError when the URL or the key is missing or malformed
+ * The connection of a command. A stored key or token is sent only to the API that it was stored for, with the stored tenant.
+ * The key or token of the environment is sent only to a URL of the environment or the options.
+ * @throws UsageError when the URL or the key is missing or malformed, or the stored token has expired
  */
 export function connectionOf(
   options: Pick<CallOptions, 'url' | 'context'>,
   environment: Omit<ClientSettings, 'configHome'>,
   contexts: Contexts,
+  now: Date = new Date(),
 ): Connection {
   const [name, stored] = contextInUse(contexts, options.context);
-  const settings = options.context === undefined ? environment : NO_SETTINGS;
-  const given = options.url || settings.url || stored?.url;
-  if (given === undefined || given === '')
+  const settings: typeof environment = options.context === undefined ? environment : NO_SETTINGS;
+  const url = urlOf(options.url || settings.url || stored?.url);
+  const variable = secretVariable(settings);
+  if (variable !== null && !options.url && !settings.url)
     throw new UsageError(
-      'BERTH_URL is not set: run berth login, or set BERTH_URL to the URL of the API, or use --url URL',
+      `${variable} is set without BERTH_URL, so it is not sent to the URL of the context ${name}: set BERTH_URL, or unset ${variable}`,
     );
-  const url = apiUrl(given);
-  if (settings.apiKey && !options.url && !settings.url)
-    throw new UsageError(
-      `BERTH_API_KEY is set without BERTH_URL, so it is not sent to the URL of the context ${name}: set BERTH_URL, or unset BERTH_API_KEY`,
-    );
+  const given = environmentCredential(settings);
   const isStoredFor = stored !== null && new URL(url).origin === new URL(apiUrl(stored.url)).origin;
-  const usesStored = isStoredFor && !settings.apiKey;
-  const apiKey = usesStored ? stored.api_key : settings.apiKey;
-  if (!apiKey) throw keyMissing(name, stored, options);
-  const tenantId = settings.tenantId || (usesStored ? stored.tenant_id : undefined);
+  const used = given === null && isStoredFor ? stored : null;
+  const credential = used === null ? given : storedCredential(name ?? '', used, now);
+  if (credential === null) throw keyMissing(name, stored, options);
+  const tenantId = settings.tenantId || used?.tenant_id;
   return {
     url,
-    apiKey: headerValue(usesStored ? `the key of the context ${name}` : 'BERTH_API_KEY', apiKey),
+    credential,
     tenantId: tenantId ? headerValue('BERTH_TENANT_ID', tenantId) : null,
-    context: usesStored ? name : null,
+    context: used === null ? null : name,
   };
 }
 
 /** Hosts that a request does not leave the machine for. `new URL` writes every IPv4 address with four numbers. */
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** Whether others can read a key on its way to this URL. */
+/** Whether others can read a key or token on its way to this URL. */
 export function isReadableOnTheWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !LOOPBACK.test(hostname);
@@ -105,14 +109,16 @@ export function isReadableOnTheWay(url: string): boolean {
  */
 export function environmentNote(
   name: string,
-  { url, apiKey, tenantId }: Omit<ClientSettings, 'configHome'>,
+  environment: Omit<ClientSettings, 'configHome'>,
   { url: stored, tenant_id: storedTenant }: StoredContext,
 ): string | null {
+  const { url, tenantId } = environment;
+  const variable = secretVariable(environment);
   const instead = `, or pass --context ${name}`;
-  if (apiKey && url)
-    return `BERTH_URL and BERTH_API_KEY take precedence over the context; next: unset BERTH_URL BERTH_API_KEY${instead}`;
-  if (apiKey)
-    return `commands fail while BERTH_API_KEY is set without BERTH_URL; next: unset BERTH_API_KEY${instead}`;
+  if (variable !== null && url)
+    return `BERTH_URL and ${variable} take precedence over the context; next: unset BERTH_URL ${variable}${instead}`;
+  if (variable !== null)
+    return `commands fail while ${variable} is set without BERTH_URL; next: unset ${variable}${instead}`;
   const set = [
     ...(url && url !== stored ? ['BERTH_URL'] : []),
     ...(tenantId && tenantId !== storedTenant ? ['BERTH_TENANT_ID'] : []),
@@ -128,7 +134,8 @@ export async function findConnection(
   options: Pick<CallOptions, 'url' | 'context'>,
 ): Promise<Connection> {
   const { configHome, ...environment } = await host.clientSettings();
-  const isComplete = options.context === undefined && (options.url || environment.url) && environment.apiKey;
+  const hasSecret = secretVariable(environment) !== null;
+  const isComplete = options.context === undefined && (options.url || environment.url) && hasSecret;
   // A broken file must not stop scripts that do not use it.
   const contexts = isComplete ? { current: null, contexts: {} } : readContexts(configHome);
   const connection = connectionOf(options, environment, contexts);
@@ -137,11 +144,18 @@ export async function findConnection(
   return connection;
 }
 
+/** A client that authenticates as the connection says. */
+export function clientOf({ url, credential, tenantId }: Connection, signal: AbortSignal) {
+  if (!('idToken' in credential)) return createClient({ url, ...credential, tenantId, signal });
+  const accessToken = accessTokenOf({ url, idToken: credential.idToken, tenantId, signal });
+  return createClient({ url, accessToken, tenantId, signal });
+}
+
 /** What a command that calls the API gets. */
 export async function openContext(host: Host, options: CallOptions, stopped: AbortSignal): Promise<Context> {
-  const { url, apiKey, tenantId } = await findConnection(host, options);
+  const connection = await findConnection(host, options);
   return {
-    client: createClient({ url, apiKey, tenantId, signal: stopped }),
+    client: clientOf(connection, stopped),
     format: options.output ?? 'table',
     print: (text) => console.log(text),
     note: (text) => console.error(text),

@@ -1,10 +1,10 @@
 import type { Host } from '../../command/host.ts';
 import { type Format, printed } from '../../command/output.ts';
-import { createClient } from '../client.ts';
+import type { Client } from '../client.ts';
 import type { CallOptions } from '../context.ts';
 import { cell, fields, table } from '../table.ts';
 import { confirm } from '../terminal/confirm.ts';
-import { findConnection } from './connection.ts';
+import { type Connection, clientOf, findConnection } from './connection.ts';
 import { checkKey, describeKey } from './identity.ts';
 import { changeContexts, contextOf, readContexts, withoutContext } from './store.ts';
 
@@ -19,7 +19,7 @@ const UNKNOWN_KEY: Readonly<Record<'forbidden' | 'missing', string>> = {
   missing: 'not found: the key is not in the lists of keys',
 };
 
-/** Prints the contexts without their keys. */
+/** Prints the contexts without their keys and tokens. */
 export async function listContexts(host: Host, { output }: { output: Format }): Promise<void> {
   const { current, contexts } = readContexts((await host.clientSettings()).configHome);
   const found = Object.entries(contexts).map(([name, { url, tenant_id: tenantId }]) => ({
@@ -51,15 +51,46 @@ export async function useContext(host: Host, name: string): Promise<void> {
 export async function deleteContext(host: Host, name: string, { yes }: { yes: boolean }): Promise<undefined> {
   const { configHome } = await host.clientSettings();
   contextOf(readContexts(configHome), name);
-  await confirm(`Delete the context "${name}" and its API key from this computer?`, yes);
+  await confirm(`Delete the context "${name}" and its API key or token from this computer?`, yes);
   changeContexts(configHome, (contexts) => withoutContext(contexts, name));
-  console.error(`deleted the context ${name}; the key itself is still valid until it is revoked`);
+  console.error(`deleted the context ${name}; the key or token itself is still valid until it is revoked`);
+}
+
+/** Prints who acts with the token of a person or a pipeline. */
+async function describeToken(client: Client, { url, context }: Connection, format: Format): Promise<void> {
+  const token = await client.GET('/v2/auth/token', {});
+  const answer = {
+    context,
+    url,
+    kind: token.kind,
+    actor: token.actor_name,
+    token_prefix: token.prefix,
+    tenant_id: token.tenant_id,
+    tenant: token.tenant_name,
+    roles: token.roles,
+    scopes: token.scopes,
+    expires_at: token.expires_at,
+  };
+  const view = () =>
+    fields([
+      ['Context', cell(context)],
+      ['URL', cell(url)],
+      ['Actor', cell(token.actor_name)],
+      ['Token', `${cell(token.prefix)}…`],
+      ['Tenant', cell(token.tenant_name ?? 'the platform')],
+      ['Roles', cell(token.roles.join(', '))],
+      ['Scopes', cell(token.scopes.join(', '))],
+      ['Expires', cell(token.expires_at)],
+    ]);
+  await printed(format, answer, { table: view });
 }
 
 /** Prints the API and the key that commands use, and whether the API accepts them. */
-export async function whoami(host: Host, options: CallOptions, stopped: AbortSignal): Promise<undefined> {
-  const { url, apiKey, tenantId, context } = await findConnection(host, options);
-  const client = createClient({ url, apiKey, tenantId, signal: stopped });
+async function describeApiKey(
+  client: Client,
+  { url, tenantId, context }: Connection,
+  [apiKey, format]: [string, Format],
+): Promise<void> {
   const canRead = await checkKey(client, tenantId);
   const described = await describeKey(client, apiKey, tenantId);
   const known = typeof described === 'string' ? null : described;
@@ -84,5 +115,15 @@ export async function whoami(host: Host, options: CallOptions, stopped: AbortSig
       ['Tenant', cell(answer.tenant_id ?? 'the tenant of the key')],
       ['Reads deployments', canRead ? 'yes' : 'no'],
     ]);
-  await printed(options.output ?? 'table', answer, { table: view });
+  await printed(format, answer, { table: view });
+}
+
+/** Prints the API that commands use, and who they act as. */
+export async function whoami(host: Host, options: CallOptions, stopped: AbortSignal): Promise<undefined> {
+  const connection = await findConnection(host, options);
+  const { credential } = connection;
+  const client = clientOf(connection, stopped);
+  const format = options.output ?? 'table';
+  if ('apiKey' in credential) await describeApiKey(client, connection, [credential.apiKey, format]);
+  else await describeToken(client, connection, format);
 }

@@ -17,13 +17,29 @@ import { quoted } from '../table.ts';
 
 /** Contexts: the APIs that a user works with. They are in one file that only the user can read. */
 
-export interface StoredContext {
+interface StoredBase {
   /** Base URL of the API. */
   readonly url: string;
-  readonly api_key: string;
-  /** For keys that can select a tenant. */
+  /** For callers with several tenants. */
   readonly tenant_id?: string;
 }
+
+export interface StoredKey extends StoredBase {
+  readonly api_key: string;
+}
+
+/** A token of `berth login`, which expires. */
+export interface StoredToken extends StoredBase {
+  readonly access_token: string;
+  /** ISO 8601. */
+  readonly expires_at: string;
+}
+
+export type StoredContext = StoredKey | StoredToken;
+
+/** The key or token of a context. */
+export const secretOf = (context: StoredContext): string =>
+  'api_key' in context ? context.api_key : context.access_token;
 
 export interface Contexts {
   /** Name of the context that commands use. null: none. */
@@ -45,11 +61,21 @@ export function contextName(name: string): string {
 
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 
+function isContext(value: unknown): boolean {
+  const {
+    url,
+    api_key: key,
+    access_token: token,
+    expires_at: end,
+  } = (value ?? {}) as Partial<StoredKey & StoredToken>;
+  return isText(url) && (isText(key) || (isText(token) && isText(end)));
+}
+
 function isContexts(value: unknown): value is Contexts {
   const { current, contexts } = (value ?? {}) as Partial<Contexts>;
   const isObject = typeof contexts === 'object' && contexts !== null && !Array.isArray(contexts);
   if (!isObject || !(current === null || isText(current))) return false;
-  return Object.values(contexts).every((each) => isText(each?.url) && isText(each?.api_key));
+  return Object.values(contexts).every(isContext);
 }
 
 /** The text of the file. null: there is no file. */
@@ -129,7 +155,7 @@ export function permissionWarning(configHome: string): string | null {
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
   return (mode & 0o077) === 0
     ? null
-    : `other users may access ${path}, which contains API keys; next: chmod 600 ${quoted(path)}`;
+    : `other users may access ${path}, which contains API keys or tokens; next: chmod 600 ${quoted(path)}`;
 }
 
 /** Adds or replaces a context, and makes it the current one. */

@@ -8,7 +8,7 @@ import { apiCommand, calling, callsApi } from '../call.ts';
 import { choicesOf } from '../choices.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { YES } from '../terminal/yes.ts';
-import { takesWait, takesWaitForDeletion, timeoutOption, type WaitOptions, waitsByDefault } from '../wait.ts';
+import { takesWait, takesWaitForDeletion, timeoutOption, type WaitOptions } from '../wait.ts';
 import type { DeleteOptions } from './delete.ts';
 import type { ListOptions, SecretOptions } from './read.ts';
 
@@ -127,27 +127,6 @@ function writes(host: Host): Command[] {
 export function buildDeployments(made: Command, host: Host): void {
   describe(made, EXIT_HELP);
   for (const each of [...reads(host), ...writes(host)]) made.addCommand(each);
-}
-
-export function buildDeploy(made: Command, host: Host): void {
-  describe(
-    made,
-    `If the deployment already has this image or ref, a new revision resolves the tag again, or builds the newest commit. Each
-step is printed on standard error. If the rollout fails, the exit code is 1 and the message names the source of the failure.
-
-${EXIT_HELP}`,
-  );
-  const takesSource = callsApi(made)
-    .argument(...DEPLOYMENT)
-    .addOption(valueOption('--image <image>', 'image to deploy').conflicts('ref'))
-    .addOption(valueOption('--ref <ref>', 'branch, tag or commit to build and deploy'));
-  waitsByDefault(takesSource, 'return when the revision is created').action(
-    calling(host, async (context, name: string, options: WaitOptions & { image?: string; ref?: string }) => {
-      if (options.image === undefined && options.ref === undefined)
-        throw new UsageError('set either --image IMAGE or --ref REF');
-      return (await write()).deploy(context, name, options);
-    }),
-  );
 }
 
 export function buildScale(made: Command, host: Host): void {

@@ -16,7 +16,7 @@ export const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 type Change = InputOf<'patch', typeof DEPLOYMENT>;
 
 /** The current state of a changed deployment, or the response to its change if it cannot be read. */
-async function latest(context: Context, made: Deployment): Promise<Deployment> {
+export async function latest(context: Context, made: Deployment): Promise<Deployment> {
   const params = { path: { deployment_id: made.id }, query: { mask_secrets: true } };
   try {
     return await context.client.GET(DEPLOYMENT, { params });

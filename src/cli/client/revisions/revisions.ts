@@ -3,24 +3,32 @@ import type { Deployment } from '../api.gen.ts';
 import type { Answer } from '../client.ts';
 import { type Context, show } from '../context.ts';
 import type { End } from '../exit-codes.ts';
-import { followed, showLines } from '../logs/log-output.ts';
+import { showLines } from '../logs/log-output.ts';
 import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from '../lookup.ts';
 import { age, cell, fields, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
+import { buildLogText, followedBuildLog, storedBuildLog } from './build-log.ts';
 
 /** `berth revisions …`. */
 
 const REVISION = '/v2/deployments/{deployment_id}/revisions/{revision_id}';
-const BUILD_LOG = `${REVISION}/build-logs` as const;
 
 type Explanation = Answer<'get', `${typeof REVISION}/explain`>;
 
 const HEADER = ['NUMBER', 'STATUS', 'RUNS', 'REASON', 'AGE', 'ID'];
 
+/** Digits of a digest in a table. */
+const SHORT = 'sha256:'.length + 12;
+
+/** The image, the ref, or the upload that is not built yet. */
+function runsOf({ source_revision_config: config, upload }: Revision): string {
+  const source = config.image_uri ?? config.repo_ref;
+  return upload === undefined ? cell(source) : cell(source ?? `upload ${upload.digest.slice(0, SHORT)}`);
+}
+
 function row(revision: Revision, active: string | null, now: Date): string[] {
-  const { source_revision_config: config } = revision;
   const status = revision.id === active ? `${revision.status} (active)` : revision.status;
-  const runs = cell(config.image_uri ?? config.repo_ref);
+  const runs = runsOf(revision);
   const since = age(revision.created_at, now);
   return [String(revision.number), status, runs, cell(revision.reason), since, revision.id];
 }
@@ -32,6 +40,16 @@ function commandLines({ effective_commands: effective = {} }: Revision): [string
       `${component}: ${[...command, ...args].join(' ')} (${source})`,
   );
   return words.length === 0 ? [] : [['Commands', cell(words.join('; '))]];
+}
+
+/** The uploaded folder, with the settings of its build. */
+function uploadLines({ upload }: Revision): [string, string][] {
+  if (upload === undefined) return [];
+  const { digest, ...settings } = upload;
+  return [
+    ['Upload', digest],
+    ...Object.entries(settings).map(([name, value]): [string, string] => [name, cell(value)]),
+  ];
 }
 
 function details(revision: Revision): string {
@@ -46,6 +64,7 @@ function details(revision: Revision): string {
     ['Ref', cell(config.repo_ref)],
     ['Commit', cell(config.repo_commit_sha)],
     ['Resolved image', cell(revision.resolved_image)],
+    ...uploadLines(revision),
     ...commandLines(revision),
     ['Created', revision.created_at],
     ['Deployed', cell(revision.deployed_at)],
@@ -91,18 +110,6 @@ export async function explain(context: Context, name: string, word: string | und
   await show(context, why, { table: () => explanation(why), names: () => [path.revision_id] });
 }
 
-type BuildLogPage = Answer<'get', typeof BUILD_LOG>;
-type BuildLogLine = BuildLogPage['resources'][number];
-
-async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {
-  for (let offset = 0; ; ) {
-    const page = await context.client.GET(BUILD_LOG, { params: { path, query: { offset } } });
-    yield* page.resources;
-    if (page.resources.length === 0) return;
-    offset = page.offset;
-  }
-}
-
 export async function buildLogs(
   context: Context,
   name: string,
@@ -111,15 +118,8 @@ export async function buildLogs(
 ): Promise<undefined> {
   const deployment = await lookUpDeployment(context.client, name, true);
   const path = await pathTo(context, deployment, word);
-  const lines = follow
-    ? followed(context, (read) =>
-        context.client.lines(BUILD_LOG, { params: { path, query: { offset: read, follow: true } } }),
-      )
-    : buildLogPages(context, path);
-  await showLines(context, lines, (line) => {
-    const { step, attempt, text } = line as BuildLogLine;
-    return `${step}${attempt === 1 ? '' : ` (attempt ${attempt})`} | ${text}`;
-  });
+  const lines = follow ? followedBuildLog(context, path) : storedBuildLog(context, path);
+  await showLines(context, lines, buildLogText);
 }
 
 const nameOf = ({ number }: Revision) => String(number);

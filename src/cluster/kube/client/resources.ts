@@ -30,6 +30,7 @@ export const RESOURCES = {
   PersistentVolumeClaim: resource('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   Pod: resource('v1', 'Pod', 'pods'),
   Event: resource('v1', 'Event', 'events'),
+  PodMetrics: resource('metrics.k8s.io/v1beta1', 'PodMetrics', 'pods'),
   ResourceQuota: resource('v1', 'ResourceQuota', 'resourcequotas'),
   LimitRange: resource('v1', 'LimitRange', 'limitranges'),
   Namespace: resource('v1', 'Namespace', 'namespaces', false),

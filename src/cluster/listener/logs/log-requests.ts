@@ -1,19 +1,24 @@
 import { type LogRequest, MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
+import type { ObjectRequest } from '../../../contract/protocol/object-protocol.ts';
 import { MAX_WAIT_SECONDS } from '../../../contract/protocol/work-protocol.ts';
-import { LOG_ABILITIES } from '../../../domain/core/log-query.ts';
+import { LISTENER_ABILITIES } from '../../../domain/core/log-query.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/client/clock.ts';
+import { serveObjectRequest } from '../objects/serve-object-request.ts';
 import type { ResourceView } from '../resource-view.ts';
 import { backOff, type HubFailureOptions } from '../session/hub-backoff.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import { namesOf } from './log-delivery.ts';
 import { LogReading } from './log-reading.ts';
 
-/** Polls the hub for requests to read logs of workloads, and serves each request until its reader is gone. */
+/**
+ * Polls the hub for requests to read logs of workloads and objects of deployments, and serves each request until its reader is
+ * gone.
+ */
 
 export interface LogRequestsOptions extends HubFailureOptions {
   readonly client: KubeClient;
-  readonly hub: Pick<HubClient, 'logRequests' | 'logChunk'>;
+  readonly hub: Pick<HubClient, 'logRequests' | 'logChunk' | 'sendObjects'>;
   readonly view: Pick<ResourceView, 'covers'>;
   /** Fires to stop all reads. */
   readonly signal: AbortSignal;
@@ -46,15 +51,22 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
       .finally(() => running.delete(reading));
     running.add(reading);
   };
+  const readings = new Set<Promise<void>>();
+  const readObjects = (request: ObjectRequest) => {
+    if (readings.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
+    const reading = serveObjectRequest(options, request).finally(() => readings.delete(reading));
+    readings.add(reading);
+  };
   let failures = 0;
   let sendsCapabilities = true;
   while (!signal.aborted) {
     try {
       const query = sendsCapabilities
-        ? { waitSeconds: MAX_WAIT_SECONDS, knows: LOG_ABILITIES }
+        ? { waitSeconds: MAX_WAIT_SECONDS, knows: LISTENER_ABILITIES }
         : { waitSeconds: LEGACY_WAIT_SECONDS };
-      for (const request of await hub.logRequests({ epoch: term.epoch, ...query }, { signal }))
-        begin(request);
+      const wanted = await hub.logRequests({ epoch: term.epoch, ...query }, { signal });
+      wanted.log_requests.forEach(begin);
+      wanted.object_requests?.forEach(readObjects);
       failures = 0;
       sendsCapabilities = true;
     } catch (error) {
@@ -63,9 +75,9 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
       else if (answered?.isOfOlderHub) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
       else {
         failures += 1;
-        await backOff('get requests for logs', error, failures, RETRY, options, signal);
+        await backOff('get requests of readers', error, failures, RETRY, options, signal);
       }
     }
   }
-  await Promise.all(running);
+  await Promise.all([...running, ...readings]);
 }

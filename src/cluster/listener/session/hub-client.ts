@@ -11,10 +11,11 @@ import {
   buildLogsResponseSchema,
   type LogChunk,
   type LogChunkResponse,
-  type LogRequest,
   logChunkResponseSchema,
   logRequestsResponseSchema,
+  type ReaderRequests,
 } from '../../../contract/protocol/log-protocol.ts';
+import { type ObjectAnswer, objectAnswerResponseSchema } from '../../../contract/protocol/object-protocol.ts';
 import {
   type VolumeRemovalRequest,
   type VolumeRemovalResponse,
@@ -35,7 +36,7 @@ import {
   type WorkItem,
 } from '../../../contract/protocol/work-protocol.ts';
 import { boundedRetryAfter } from '../../../domain/core/backoff.ts';
-import type { LogAbility } from '../../../domain/core/log-query.ts';
+import type { ListenerAbility } from '../../../domain/core/log-query.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';
 
@@ -88,7 +89,7 @@ export interface WorkQuery {
 }
 
 export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
-  readonly knows?: readonly LogAbility[];
+  readonly knows?: readonly ListenerAbility[];
 }
 
 /**
@@ -104,8 +105,9 @@ export interface HubClient {
   volumeRemoval(request: VolumeRemovalRequest, options?: HubCallOptions): Promise<VolumeRemovalResponse>;
   buildLogs(request: BuildLogsRequest, options?: HubCallOptions): Promise<BuildLogsResponse>;
   /** @param query `knows`: the capabilities of the listener; absent for older hubs */
-  logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<LogRequest[]>;
+  logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<ReaderRequests>;
   logChunk(requestId: string, chunk: LogChunk, options?: HubCallOptions): Promise<LogChunkResponse>;
+  sendObjects(requestId: string, answer: ObjectAnswer, options?: HubCallOptions): Promise<unknown>;
 }
 
 /** Timeout of a lease call. Two attempts fit into the time in which the holder may rely on the lease. */
@@ -232,14 +234,21 @@ export function createHubClient(options: {
         CALL_TIMEOUT_MS,
         signal,
       ),
-    async logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
+    logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
       const parameter = knows === undefined ? '' : `&knows=${knows.join(',')}`;
       const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${parameter}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const request = { method: 'GET', path } as const;
-      const what = 'get requests for logs';
-      return (await call(what, request, logRequestsResponseSchema, timeoutMs, signal)).log_requests;
+      return call('get requests of readers', request, logRequestsResponseSchema, timeoutMs, signal);
     },
+    sendObjects: (requestId, body, { signal } = {}) =>
+      call(
+        'send objects',
+        { method: 'POST', path: `/object-requests/${encodeURIComponent(requestId)}`, body },
+        objectAnswerResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
     logChunk: (requestId, body, { signal } = {}) =>
       call(
         'send lines of a log',

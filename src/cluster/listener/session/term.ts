@@ -1,5 +1,6 @@
 import type { LeaseRequest } from '../../../contract/protocol/lease-protocol.ts';
 import { fullJitter } from '../../../domain/core/backoff.ts';
+import { LISTENER_ABILITIES } from '../../../domain/core/log-query.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { type Clock, sleep } from '../../kube/client/clock.ts';
 import { type HubClient, HubError } from './hub-client.ts';
@@ -97,6 +98,7 @@ async function claim(
     {
       holder: identity,
       version,
+      abilities: [...LISTENER_ABILITIES],
       ...(namespaces === null ? {} : { namespaces: [...namespaces] }),
       ...facts,
       ...more,

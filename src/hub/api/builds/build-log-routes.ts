@@ -15,11 +15,19 @@ import { tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
-import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import {
+  createReaders,
+  isFollowing,
+  NDJSON,
+  sendLines,
+  streamEndSchema,
+  untilLost,
+} from '../core/line-stream.ts';
 import { booleanQuery, integer, pageQuery } from '../core/query.ts';
 import { createWorkHints, type WorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { revisionParams } from '../revisions/revision-routes.ts';
+import { createAccessWatch } from '../tenancy/access-watch.ts';
 
 const MAX_LINES = 1000;
 /** Maximum time that one request follows a log. */
@@ -113,7 +121,7 @@ async function* follow({ readPage, hints, id, page, signal }: Following): AsyncG
 }
 
 /** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
-export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAccessWatch(deps)): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
@@ -144,13 +152,18 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
       const { follow: follows, ...page } = request.query;
       const readPage = logReader(deps, { tenantId, deploymentId, revisionId });
-      const { lines, complete } = await readPage(page);
-      if (!follows)
-        return reply.send({ resources: [...lines], offset: page.offset + lines.length, complete } as never);
+      const first = await readPage(page);
+      if (!follows) {
+        const { lines: resources, complete } = first;
+        const offset = page.offset + resources.length;
+        return reply.send({ resources: [...resources], offset, complete } as never);
+      }
       onDisconnect(reply, readers.enter(tenantId));
       cutOff(reply, FOLLOW_MS);
-      const signal = disconnectSignal(reply, closing);
-      return sendLines(reply, follow({ readPage, hints, id: revisionId, page, signal }), deps.logger);
+      const lost = watch.lost(request, reply);
+      const signal = AbortSignal.any([disconnectSignal(reply, closing), lost.signal]);
+      const lines = follow({ readPage, hints, id: revisionId, page, signal });
+      return sendLines(reply, untilLost(lines, lost), deps.logger);
     },
   );
 }

@@ -1,11 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { cookieSettings } from '../../../domain/access/session-cookie.ts';
 import { isExpired } from '../../../domain/core/api-key.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Database } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { Scope } from '../../store/tenancy/api-keys.ts';
 import { findTenant } from '../../store/tenancy/tenants.ts';
-import { AUTHENTICATION, type Key, type KeyFinder, keyFinder } from '../tenancy/api-key-cache.ts';
+import { sessionSecretOf } from '../sign-in/session-cookies.ts';
+import { type SessionFinder, sessionFinder } from '../sign-in/session-finder.ts';
+import { AUTHENTICATION, type KeyFinder, keyFinder } from '../tenancy/api-key-cache.ts';
+import {
+  actorOfPrincipal,
+  admissionOf,
+  isSession,
+  keyOf,
+  limitIdOf,
+  type Principal,
+} from '../tenancy/principal.ts';
+import { bearerOf, type TokenFinder, tokenFinder } from '../tokens/token-finder.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -16,7 +28,7 @@ import type { RateLimiter } from './rate-limit.ts';
 export type Access =
   | 'public'
   | {
-      /** Scopes, of which the key needs at least one. */
+      /** Scopes, of which the caller needs at least one. */
       readonly scopes: readonly Scope[];
       /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
@@ -33,9 +45,12 @@ declare module 'fastify' {
 }
 
 /** The authenticated caller of a request. */
-export interface Caller extends Key {
-  /** The tenant of this request; null: a key of the platform did not name a tenant. */
+export interface Caller {
+  readonly principal: Principal;
+  /** The tenant of this request; null: a caller of the platform did not name a tenant. */
   readonly tenantId: string | null;
+  /** What the caller may do in this tenant. */
+  readonly scopes: readonly Scope[];
 }
 
 const MAX_KEY_LENGTH = 512;
@@ -56,8 +71,7 @@ export function tenantOf(request: FastifyRequest): string {
 
 /** The caller, in the form that the history stores. */
 export function actorOf(request: FastifyRequest): Actor {
-  const { keyId, keyName } = callerOf(request);
-  return keyId === null ? { kind: 'system', name: keyName } : { kind: 'api_key', id: keyId, name: keyName };
+  return actorOfPrincipal(callerOf(request).principal);
 }
 
 function header(request: FastifyRequest, name: string): string | null {
@@ -74,31 +88,15 @@ function namedTenant(request: FastifyRequest): string | null {
   return value.toLowerCase();
 }
 
-/**
- * The tenant that an admin names. For all other callers, the response does not reveal whether another tenant exists.
- */
-async function otherTenant(database: Database, named: string, key: Key): Promise<string> {
-  if (!key.scopes.includes('admin')) throw notFound('tenant');
+/** The tenant that an admin names. @throws ApiError 404 */
+async function existingTenant(database: Database, named: string): Promise<string> {
   const tenant = await database.forPlatform(AUTHENTICATION).read((reader) => findTenant(reader, named));
   if (tenant === null) throw notFound('tenant');
   return tenant.id;
 }
 
-/**
- * A check for long responses: whether the key of a request is still valid. A revoked key is noticed after the lifetime of
- * cached keys (api-key-cache.ts).
- */
-export function keyCheck(deps: ApiDeps, findKey: KeyFinder): (request: FastifyRequest) => Promise<boolean> {
-  const clock = deps.clock ?? (() => new Date());
-  return async (request) => {
-    const key = await findKey(header(request, 'x-api-key') ?? '');
-    return key !== null && key.keyId === callerOf(request).keyId && !isExpired(key.expiresAt, clock());
-  };
-}
-
-/** 422: a key of the platform must name the tenant on this route. */
-export function tenantMissing(): ApiError {
-  const msg = 'is required: the API key belongs to no tenant';
+/** 422: the request must name the tenant on this route. */
+export function tenantMissing(msg = 'is required: the API key belongs to no tenant'): ApiError {
   return wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
 }
 
@@ -108,23 +106,78 @@ const isListeners = ({ scopes }: Exclude<Access, 'public'>) =>
 
 type KeyedAccess = Exclude<Access, 'public'>;
 
-/** Authorizes a request with a valid key. Returns a promise only when the tenant must be looked up. */
-function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key: Key): void | Promise<void> {
-  const on = (tenantId: string | null): void => {
-    if (tenantId === null && access.tenant !== 'any') throw tenantMissing();
-    request.caller = { ...key, tenantId };
+/** @throws ApiError 403 */
+function requireScope(access: KeyedAccess | undefined, scopes: readonly Scope[], who: string): void {
+  if (access?.scopes.some((scope) => scopes.includes(scope))) return;
+  throw new ApiError(403, `${who} the scope ${access?.scopes.join(' or ') ?? 'none that exists'}.`);
+}
+
+const KEY_INVALID = 'The API key is not valid.';
+/** The session has ended: the person signed out, or the session was idle for too long. */
+export const SESSION_ENDED = 'The session has ended. Sign in again.';
+/** The token was revoked, has expired or never existed, or its rule is no longer in the policy. */
+export const TOKEN_INVALID = 'The access token is not valid. Log in again.';
+const KEY_LACKS = 'The API key lacks';
+const ROLES_LACK = 'Your roles in this tenant do not include';
+const NO_ROLE =
+  'You have no role. Ask the administrator of the platform to give a role to one of your groups (access.groups of the policy).';
+const SEVERAL_TENANTS = 'is required: you have roles in several tenants';
+
+/** Authorizes a request of a known caller. Returns a promise only when the tenant must be looked up. */
+function admit(
+  { database }: ApiDeps,
+  request: FastifyRequest,
+  access: KeyedAccess,
+  principal: Principal,
+): void | Promise<void> {
+  const key = keyOf(principal);
+  const admission = admissionOf(principal, namedTenant(request));
+  const on = (tenantId: string | null, scopes: readonly Scope[]): void => {
+    if (tenantId === null && access.tenant !== 'any')
+      throw key === null
+        ? tenantMissing('is required: a role of the platform belongs to no tenant')
+        : tenantMissing();
+    // The scopes of a key are the same in all tenants, and were checked before.
+    if (key === null) requireScope(access, scopes, ROLES_LACK);
+    request.caller = { principal, tenantId, scopes };
   };
-  const named = namedTenant(request);
-  if (named === null || named === key.keyTenantId) return on(key.keyTenantId);
-  return otherTenant(deps.database, named, key).then(on);
+  switch (admission.kind) {
+    case 'admitted':
+      return on(admission.tenantId, admission.scopes);
+    case 'lookup':
+      return existingTenant(database, admission.tenantId).then((id) => on(id, admission.scopes));
+    case 'unnamed':
+      throw tenantMissing(SEVERAL_TENANTS);
+    case 'without_roles':
+      throw new ApiError(403, NO_ROLE);
+    // The response does not reveal whether another tenant exists.
+    case 'unknown':
+      throw notFound('tenant');
+  }
+}
+
+/** Finds the callers of credentials. */
+export interface CredentialFinders {
+  readonly findKey: KeyFinder;
+  readonly sessions: SessionFinder;
+  readonly tokens: TokenFinder;
 }
 
 /**
  * The authentication hook, which runs before the body is read. The hook waits only for lookups, because a promise in
  * each request costs time.
  */
-export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFinder = keyFinder(deps)) {
+export function authenticate(
+  deps: ApiDeps,
+  limiter: RateLimiter,
+  {
+    findKey = keyFinder(deps),
+    sessions = sessionFinder(deps),
+    tokens = tokenFinder(deps),
+  }: Partial<CredentialFinders> = {},
+) {
   const clock = deps.clock ?? (() => new Date());
+  const cookies = cookieSettings(deps.publicUrl);
   const fail = (request: FastifyRequest, detail: string): never => {
     limiter.failure(request);
     throw new ApiError(401, detail);
@@ -132,22 +185,50 @@ export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFi
   const judge = (
     request: FastifyRequest,
     access: KeyedAccess | undefined,
-    key: Key | null,
+    principal: Principal | null,
   ): void | Promise<void> => {
     // A cached key may have expired since it was cached.
-    if (key === null || isExpired(key.expiresAt, clock())) return fail(request, 'The API key is not valid.');
-    limiter.call(key.keyId, access !== undefined && isListeners(access));
-    if (access === undefined || !access.scopes.some((scope) => key.scopes.includes(scope))) {
-      const needed = access?.scopes.join(' or ') ?? 'none that exists';
-      throw new ApiError(403, `The API key lacks the scope ${needed}.`);
-    }
-    return admit(deps, request, access, key);
+    if (principal === null || isExpired(principal.expiresAt, clock()))
+      return fail(request, principal?.kind === 'api_key' || principal === null ? KEY_INVALID : SESSION_ENDED);
+    const key = keyOf(principal);
+    limiter.call(
+      limitIdOf(principal),
+      access !== undefined && isListeners(access),
+      key === null ? 'You have' : undefined,
+    );
+    if (key !== null || access === undefined) requireScope(access, key?.scopes ?? [], KEY_LACKS);
+    return access === undefined ? undefined : admit(deps, request, access, principal);
+  };
+  const bySession = async (
+    request: FastifyRequest,
+    access: KeyedAccess | undefined,
+    secret: string,
+  ): Promise<void> => {
+    const session = await sessions.bySecret(secret);
+    return session === null ? fail(request, SESSION_ENDED) : judge(request, access, session);
+  };
+  const byToken = async (
+    request: FastifyRequest,
+    access: KeyedAccess | undefined,
+    token: string,
+  ): Promise<void> => {
+    const principal = await tokens.bySecret(token);
+    return principal === null ? fail(request, TOKEN_INVALID) : judge(request, access, principal);
+  };
+  /** A token that a client states comes before a cookie that a browser adds. null: the request has neither. */
+  const byOther = (request: FastifyRequest, access: KeyedAccess | undefined): Promise<void> | null => {
+    const token = bearerOf(request);
+    if (token !== null) return byToken(request, access, token);
+    const secret = cookies === null ? null : sessionSecretOf(request, cookies);
+    return secret === null ? null : bySession(request, access, secret);
   };
   /** fastify waits for the promise that a hook returns, or for `done`. */
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { access } = request.routeOptions.config;
     if (request.is404 || access === 'public') return done();
     const given = header(request, 'x-api-key');
+    const other = given === null ? byOther(request, access) : null;
+    if (other !== null) return other;
     if (given === null || given.length > MAX_KEY_LENGTH) {
       return fail(request, 'The request needs an API key in the header X-Api-Key.');
     }
@@ -158,5 +239,20 @@ export function authenticate(deps: ApiDeps, limiter: RateLimiter, findKey: KeyFi
         ? key.then((found) => judge(request, access, found))
         : judge(request, access, key);
     return waiting === undefined ? done() : waiting;
+  };
+}
+
+/**
+ * A hook before the handlers of changes: a session or a token can end, or lose a role, while the body of a request arrives. The
+ * handlers themselves run in one transaction and take milliseconds.
+ */
+export function recheckSessions(isAllowed: (request: FastifyRequest) => Promise<boolean>) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
+    const { caller, method } = request;
+    if (caller === null || caller.principal.kind === 'api_key' || method === 'GET' || method === 'HEAD')
+      return done();
+    return isAllowed(request).then((allowed) => {
+      if (!allowed) throw new ApiError(401, isSession(caller.principal) ? SESSION_ENDED : TOKEN_INVALID);
+    });
   };
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { keyOf, limitIdOf } from '../tenancy/principal.ts';
 import { onDisconnect } from './client-disconnect.ts';
 import { ApiError } from './errors.ts';
 
@@ -18,8 +19,8 @@ export interface BodyLimits {
   /** Maximum bytes of all bodies. */
   readonly total: number;
   /**
-   * Maximum bytes of the bodies of one tenant, or of one key without a tenant. Keys of a tenant share the limit,
-   * because a tenant can create keys.
+   * Maximum bytes of the bodies of the keys of one tenant, or of one caller without a tenant. Keys of a tenant share the
+   * limit, because a tenant can create keys.
    */
   readonly each: number;
 }
@@ -61,7 +62,7 @@ export function limitBodies({ total, each }: BodyLimits = LIMITS) {
     const { caller } = request;
     const size = caller === null ? 0 : claimed(request);
     if (caller === null || size === 0) return;
-    const owner = caller.keyTenantId ?? caller.keyId ?? '';
+    const owner = keyOf(caller.principal)?.keyTenantId ?? limitIdOf(caller.principal) ?? '';
     const retry = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     if ((held.get(owner) ?? 0) + size > each)
       throw new ApiError(

@@ -1,3 +1,6 @@
+import type { AccessPolicy } from '../../../domain/access/access-policy.ts';
+import type { IdentityProvider } from '../../../domain/access/identity-provider.ts';
+import type { WorkloadVerifier } from '../../../domain/access/workload-verifier.ts';
 import type { GitHost } from '../../../domain/builds/git-host.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { RecordSpan } from '../../../domain/core/span.ts';
@@ -10,7 +13,9 @@ import type { Scope } from '../../store/tenancy/api-keys.ts';
 import type { KnownRoom } from '../../store/tenancy/known-room.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
 import type { ApiObserver } from '../observe/observer.ts';
+import type { SessionTimes } from '../sign-in/session-finder.ts';
 import type { SourceStore } from '../sources/source-store.ts';
+import type { ChangeHints } from '../watch/change-hints.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /**
@@ -25,11 +30,23 @@ export interface InternalKey {
   readonly platform: true;
 }
 
+/** Settings of sign-in. */
+export interface SignInOptions extends SessionTimes {
+  /** null: people cannot sign in, only API keys. */
+  readonly provider: IdentityProvider | null;
+  /** Claim of the ID token that contains the groups of the person. */
+  readonly groupsClaim: string;
+}
+
 /** All dependencies of the API. */
 export interface ApiDeps {
   readonly database: Database;
   readonly secretBox: SecretBox;
   readonly policy: Policy;
+  /** The roles of people and workloads, which change without a restart; absent: those of `policy`. */
+  readonly access?: () => AccessPolicy;
+  /** Verifies tokens of pipelines and service accounts; absent or null: the API has no public URL. */
+  readonly workloads?: WorkloadVerifier | null;
   readonly hosting: HostingMode;
   readonly logger: Logger;
   /** Wakes long polls for work. hub/store/core/notifications.ts provides the notifications. */
@@ -38,6 +55,19 @@ export interface ApiDeps {
   readonly logHints?: WorkHints;
   /** Wakes streams of events. Without these hints, streams poll. */
   readonly eventHints?: WorkHints;
+  /** Sign-in in browsers; absent: only with API keys, and with default lifetimes of sessions. */
+  readonly signIn?: SignInOptions;
+  /**
+   * Wakes streams whose callers may have lost their rights, by the id of the session or token, or all after a change of
+   * roles. Without these hints, streams poll.
+   */
+  readonly accessHints?: WorkHints;
+  /** Passes changes to streams of changes. Without these hints, the streams find changes with their sweeps. */
+  readonly changeHints?: ChangeHints;
+  /** Time between two sweeps of streams of changes, in milliseconds; default: 10 s. */
+  readonly sweepMs?: number;
+  /** Time within which a listener must send objects, in milliseconds; default: 20 s. */
+  readonly objectAnswerMs?: number;
   /** Duration of a listener's lease, in seconds. */
   readonly leaseSeconds: number;
   /** Grace period of a deletion, in seconds; default 0: a deletion cannot be undone. */

@@ -28,7 +28,7 @@ export class ApiError extends Error {
   readonly detail: ErrorDetail;
   /** Seconds after which a retry may succeed; null: not sent. */
   readonly retryAfterSeconds: number | null;
-  /** Whether the cause is a cluster or listener that does not respond, not the API. */
+  /** Whether the cause is a cluster, a listener or an issuer of tokens that does not respond, not the API. */
   readonly ofCluster: boolean;
   constructor(
     statusCode: number,

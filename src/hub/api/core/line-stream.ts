@@ -45,6 +45,44 @@ export function endOfFailure({ statusCode, detail }: Pick<ApiError, 'statusCode'
   return { end: statusCode >= 500 ? `${why} The response was interrupted.` : why, reason: 'failed' };
 }
 
+/** How a stream learns that its caller lost the right to read. */
+export interface LostRights {
+  readonly signal: AbortSignal;
+  /** The last line of the stream. */
+  readonly end: StreamEnd;
+}
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/**
+ * The batches until the caller loses its rights. A batch that is pending at that time is dropped. `lost` must also end the
+ * source of the batches, which this function does not await.
+ */
+export async function* untilLost(batches: Batches, lost: LostRights): AsyncGenerator<readonly object[]> {
+  const source = batches[Symbol.asyncIterator]();
+  const denied = whenAborted(lost.signal).then(() => 'denied' as const);
+  try {
+    for (;;) {
+      const pending = source.next();
+      // The result of a dropped batch does not matter.
+      pending.catch(() => undefined);
+      const next = await Promise.race([denied, pending]);
+      if (next === 'denied' || lost.signal.aborted) {
+        yield [lost.end];
+        return;
+      }
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    source.return?.().catch(() => undefined);
+  }
+}
+
 async function* encoded(batches: Batches, writeLine: WriteLine, logger: Logger): AsyncGenerator<string> {
   // The response head is sent with the first line, so the first line is sent at once.
   let sentAt = Number.NEGATIVE_INFINITY;

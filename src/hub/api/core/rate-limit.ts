@@ -59,16 +59,28 @@ export function networkOf(address: string): string {
   return isIP(mapped) === 6 ? `${prefixOf(mapped)}::/64` : 'unknown';
 }
 
+/** Exchanges of tokens of the workloads of one rule. Each of them writes rows of the database. */
+const EXCHANGES: Rate = { perSecond: 5, burst: 300 };
+/** Logins of devices that one address can start. Each of them is a row of the database. */
+const DEVICE_LOGINS: Rate = { perSecond: 0.1, burst: 10 };
+
 /** The limits of this process. */
 export interface RateLimiter {
-  /** @throws ApiError 429 when the key has called too often */
-  call(keyId: string | null, byListener: boolean): void;
+  /**
+   * @param who the caller in the message; default: the API key
+   * @throws ApiError 429 when the caller has called too often
+   */
+  call(callerId: string | null, byListener: boolean, who?: string): void;
   /**
    * Limits requests with credentials of the registry, by deployment and kind of credential, so that many pushes do not
    * block the pulls of the cluster.
    * @throws ApiError 429
    */
   registryCall(deploymentId: string, kind: string): void;
+  /** @throws ApiError 429 when the workloads of a rule have exchanged too many tokens */
+  exchange(rule: string): void;
+  /** @throws ApiError 429 when the address has started too many logins of devices */
+  deviceLogin(request: FastifyRequest): void;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
   /**
@@ -100,17 +112,28 @@ export function createLimiter(
   const listeners = bucketsOf(perKey === null ? null : scaled(perKey, LISTENER_FACTOR));
   const addresses = bucketsOf(failures);
   const integrations = bucketsOf(webhooks);
+  const rules = bucketsOf(failures === null ? null : EXCHANGES);
+  const devices = bucketsOf(failures === null ? null : DEVICE_LOGINS);
   return {
-    call(keyId, byListener) {
+    call(callerId, byListener, who = 'The API key has') {
       // The key of the listener in the same process is not in the database.
-      if (keyId === null) return;
-      const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
-      if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
+      if (callerId === null) return;
+      const wait = (byListener ? listeners : keys)?.take(callerId, clock()) ?? 0;
+      if (wait > 0) throw tooMany(`${who} made too many requests. Try again later.`, wait);
     },
     registryCall(deploymentId, kind) {
       const wait = keys?.take(`registry ${kind} ${deploymentId}`, clock()) ?? 0;
       if (wait > 0)
         throw tooMany('Too many registry requests were made for this deployment. Try again later.', wait);
+    },
+    exchange(rule) {
+      const wait = rules?.take(rule, clock()) ?? 0;
+      if (wait > 0)
+        throw tooMany(`Too many tokens were exchanged for the rule ${rule}. Try again later.`, wait);
+    },
+    deviceLogin({ ip }) {
+      const wait = devices?.take(networkOf(ip), clock()) ?? 0;
+      if (wait > 0) throw tooMany('Too many logins were started from this address. Try again later.', wait);
     },
     delivery(integrationId) {
       const wait = integrations?.take(integrationId, clock()) ?? 0;

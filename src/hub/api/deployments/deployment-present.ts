@@ -69,6 +69,13 @@ export interface PresentOptions {
   readonly now?: Date;
 }
 
+/** The author of the current generation; null: not known. */
+function shownAuthor({ updatedBy, generation }: DeploymentRecord): ShownDeployment['updated_by'] {
+  if (updatedBy == null || updatedBy.generation !== generation) return null;
+  const { kind, id, name } = updatedBy;
+  return { kind, id, name };
+}
+
 /**
  * A deployment in a response. If the secrets of the deployment cannot be decrypted, the list of secrets is empty and a
  * condition states this.
@@ -89,6 +96,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     ...presentSecretReferences(record.sourceRevisionConfig),
     created_at: record.createdAt.toISOString(),
     updated_at: record.updatedAt.toISOString(),
+    updated_by: shownAuthor(record),
     status: record.status,
     latest_revision_id: record.latestRevisionId,
     active_revision_id: record.activeRevisionId,

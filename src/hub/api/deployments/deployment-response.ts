@@ -3,14 +3,17 @@ import { z } from 'zod';
 import { callerOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
+import { isSession } from '../tenancy/principal.ts';
 import type { PresentOptions } from './deployment-present.ts';
 
 /** Code that all routes that return deployments share. */
 
 export const maskQuery = {
   mask_secrets: booleanQuery
-    .default(false)
-    .describe('true: mask the values of secrets, even for keys with the scope secrets:read.'),
+    .optional()
+    .describe(
+      'true: mask the values of secrets, even for callers with the scope secrets:read. Default: true for sessions of browsers, otherwise false.',
+    ),
 };
 
 /** The query of a request that writes a deployment. */
@@ -22,9 +25,14 @@ export const writeQuery = z.strictObject({
 });
 
 /** How deployments are presented to the caller. */
-export function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
+export function presenting(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  mask: boolean | undefined,
+): PresentOptions {
+  const { principal, scopes } = callerOf(request);
   return {
     box: deps.secretBox,
-    showSecrets: !mask && callerOf(request).scopes.includes('secrets:read'),
+    showSecrets: !(mask ?? isSession(principal)) && scopes.includes('secrets:read'),
   };
 }

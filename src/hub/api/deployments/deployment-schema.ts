@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { shownDomainsSchema } from '../../../domain/app-hosts/domains.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import { loggedComponentSchema } from '../../../domain/core/log-query.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
 import { shownPodSettingsShape } from '../../../domain/pod-settings/pod-settings.ts';
-import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import {
   RESOURCE_SPEC_FIELDS,
@@ -14,6 +14,7 @@ import {
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
 import { pageSchema } from '../core/query.ts';
 import { domainsStatusSchema } from '../domains/domains-status.ts';
+import { actorSchema } from '../events/actor-schema.ts';
 import { shownRunSettings, shownSecretReferences } from '../revisions/run-settings-response.ts';
 
 /** A deployment in a response. All fields of the contract are present. Unset fields are null. */
@@ -102,6 +103,9 @@ export const deploymentSchema = z
     updated_at: timeSchema.describe(
       'Time of the last change of the desired state or of the active revision.',
     ),
+    updated_by: actorSchema
+      .nullable()
+      .describe('The author of the last change of the desired state. null: not known.'),
     status: deploymentStatusSchema,
     latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
     active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
@@ -162,8 +166,7 @@ const manifestSchema = z
   .meta({ id: 'Manifest', description: 'A Kubernetes object.' });
 
 /** The parts of a deployment whose pods a change can replace. */
-const ROLLED_PARTS = [...COMPONENTS, 'database', 'cache'] as const;
-export type RolledPart = (typeof ROLLED_PARTS)[number];
+export type RolledPart = z.infer<typeof loggedComponentSchema>;
 
 const dryRunFields = {
   manifests: z
@@ -180,7 +183,7 @@ const dryRunFields = {
       'True if pods would be replaced, now or after the build. The value is an upper bound, because it only compares the desired states before and after the request. For example, it is true for a change back to the running state after a failed change, although no pods are replaced.',
     ),
   rolls: z
-    .array(z.enum(ROLLED_PARTS))
+    .array(loggedComponentSchema)
     .describe(
       'The components and data services whose pods would be replaced: the parts behind pods_roll. Empty if pods_roll is false.',
     ),

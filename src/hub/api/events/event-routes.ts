@@ -12,7 +12,7 @@ import {
   readEventsAfter,
 } from '../../store/events/event-follow.ts';
 import { listEvents } from '../../store/events/event-list.ts';
-import { callerOf, keyCheck, tenantMissing, tenantOf } from '../core/auth.ts';
+import { callerOf, tenantMissing, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound, wrongShape } from '../core/errors.ts';
@@ -20,7 +20,7 @@ import { createReaders, isFollowing, NDJSON, sendLines } from '../core/line-stre
 import { deploymentParams, nextOffset } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import type { KeyFinder } from '../tenancy/api-key-cache.ts';
+import type { AccessWatch } from '../tenancy/access-watch.ts';
 import { parseStreamCursor } from './event-cursor.ts';
 import { createEventFeed } from './event-feed.ts';
 import {
@@ -85,11 +85,10 @@ async function readPage(reader: Reader, tenantId: string | null, query: EventsQu
 }
 
 /** Answers requests with `follow`. */
-function createFollowing(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder) {
+function createFollowing(app: FastifyInstance, deps: ApiDeps, watch: AccessWatch) {
   const { database } = deps;
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS, 'streams of events');
-  const isValid = keyCheck(deps, findKey);
   const feed = createEventFeed(
     (after) => database.forPlatform(FOLLOWING).read((reader) => readEventProgress(reader, after)),
     deps.eventHints ?? createWorkHints(),
@@ -101,7 +100,8 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder
     query: EventsQuery,
   ): Promise<FastifyReply> => {
     onDisconnect(reply, readers.enter(tenantId ?? PLATFORM));
-    const signal = disconnectSignal(reply, closing);
+    const lost = watch.lost(request, reply);
+    const signal = AbortSignal.any([disconnectSignal(reply, closing), lost.signal]);
     const horizon = await feed.now();
     const place = await scope.read((reader) => placeOf(reader, tenantId, query, horizon));
     cutOff(reply, FOLLOW_MS);
@@ -113,7 +113,8 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder
       horizon,
       read: (after, settled) =>
         scope.read((reader) => readEventsAfter(reader, tenantId, filter, { place: after, settled })),
-      isAllowed: () => isValid(request),
+      isAllowed: async () => !lost.signal.aborted,
+      lost,
       until: filter.until,
       signal,
     });
@@ -174,8 +175,8 @@ async function requireHistory(reader: Reader, tenantId: string, deploymentId: st
 }
 
 /** `/v2/events` and `/v2/deployments/{id}/events`. */
-export function eventRoutes(app: FastifyInstance, deps: ApiDeps, findKey: KeyFinder): void {
-  const follow = createFollowing(app, deps, findKey);
+export function eventRoutes(app: FastifyInstance, deps: ApiDeps, watch: AccessWatch): void {
+  const follow = createFollowing(app, deps, watch);
   tenantEvents(app, deps, follow);
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/events',

@@ -3,6 +3,7 @@ import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import { streamEndSchema } from '../core/line-stream.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
+import { actorSchema } from './actor-schema.ts';
 import { streamCursor } from './event-cursor.ts';
 
 /** Where clients find the reasons of events. */
@@ -19,13 +20,7 @@ const eventSchema = z
     deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
     revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
     at: timeSchema.describe('Time of the event.'),
-    actor: z
-      .object({
-        kind: z.enum(['api_key', 'listener', 'system']).describe('Kind of the actor.'),
-        id: z.string().nullable().describe('Id of the API key or listener.'),
-        name: z.string().nullable().describe('Its name.'),
-      })
-      .meta({ id: 'EventActor', description: 'The actor.' }),
+    actor: actorSchema,
     reason: z.string().meta({
       description: `Reason of the event, one of a fixed list. ${REASONS_LISTED}`,
       examples: ['Patched'],

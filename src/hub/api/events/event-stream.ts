@@ -1,6 +1,7 @@
 import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { EventRecord } from '../../store/core/events.ts';
 import type { EventHorizon, EventPlace, EventsAfter } from '../../store/events/event-follow.ts';
+import type { LostRights } from '../core/line-stream.ts';
 import { streamCursor } from './event-cursor.ts';
 import type { EventFeed, FeedHorizon } from './event-feed.ts';
 import { FOLLOW_MS } from './event-query.ts';
@@ -35,8 +36,10 @@ export function lastPosition(
 export interface StreamState {
   /** Whether the server shuts down, or the client has disconnected. */
   readonly aborted: boolean;
-  /** Whether the API key is still valid. */
+  /** Whether the caller still has the right to read. */
   readonly allowed: boolean;
+  /** The end of a stream whose caller lost this right; absent: the API key ended. */
+  readonly denied?: StreamEnd | undefined;
   /** Time since the start of the stream. */
   readonly elapsedMs: number;
   /** The position up to which all events were sent; null: more events follow up to the horizon. */
@@ -45,11 +48,13 @@ export interface StreamState {
   readonly last: number | null;
 }
 
+const KEY_ENDED: StreamEnd = { end: 'The API key is no longer valid.', reason: 'denied' };
 const AGAIN = 'Send the request again with the last cursor.';
 
 /** The end of a stream; null: the stream continues. The first rule that matches applies. */
-export function streamEnd({ aborted, allowed, elapsedMs, sent, last }: StreamState): StreamEnd | null {
-  if (!allowed) return { end: 'The API key is no longer valid.', reason: 'denied' };
+export function streamEnd(state: StreamState): StreamEnd | null {
+  const { aborted, allowed, denied = KEY_ENDED, elapsedMs, sent, last } = state;
+  if (!allowed) return denied;
   if (last !== null && sent !== null && sent >= last)
     return { end: 'All events before the time `until` were sent.', reason: 'complete' };
   if (aborted) return { end: `The API shuts down. ${AGAIN}`, reason: 'continue' };
@@ -67,10 +72,12 @@ export interface EventFollower {
   readonly horizon: FeedHorizon;
   /** Reads the next matching events up to a position. */
   read(place: EventPlace, settled: number): Promise<EventsAfter>;
-  /** Whether the API key is still valid. */
+  /** Whether the caller still has the right to read. */
   isAllowed(): Promise<boolean>;
+  /** Absent: the rights of the caller are checked only between reads. */
+  readonly lost?: LostRights;
   readonly until: Date | undefined;
-  /** Aborts when the client disconnects or the server shuts down. */
+  /** Aborts when the client disconnects, the server shuts down, or the caller loses its rights. */
   readonly signal: AbortSignal;
 }
 
@@ -88,7 +95,7 @@ const endLine = (end: StreamEnd, place: EventPlace) =>
  * only its own stream. An empty batch is a keepalive.
  */
 export async function* followEvents(follower: EventFollower): AsyncGenerator<readonly object[]> {
-  const { feed, signal, tenantId, until } = follower;
+  const { feed, lost, signal, tenantId, until } = follower;
   const startedAt = performance.now();
   let { place, horizon } = follower;
   let last: number | null = null;
@@ -103,7 +110,14 @@ export async function* followEvents(follower: EventFollower): AsyncGenerator<rea
     last = lastPosition(last, until, horizon);
     const sent = more ? null : horizon.settled;
     const elapsedMs = performance.now() - startedAt;
-    const end = streamEnd({ aborted: signal.aborted, allowed, elapsedMs, sent, last });
+    const end = streamEnd({
+      aborted: signal.aborted,
+      allowed: allowed && lost?.signal.aborted !== true,
+      denied: lost?.end,
+      elapsedMs,
+      sent,
+      last,
+    });
     if (end !== null) {
       yield [endLine(end, place)];
       return;

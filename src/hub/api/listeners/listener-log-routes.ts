@@ -9,6 +9,11 @@ import {
   logRequestsQuerySchema,
   logRequestsResponseSchema,
 } from '../../../contract/protocol/log-protocol.ts';
+import {
+  objectAnswerResponseSchema,
+  objectAnswerSchema,
+} from '../../../contract/protocol/object-protocol.ts';
+import type { ObjectQuery } from '../../../domain/core/object-map.ts';
 import { addBuildLog } from '../../store/builds/build-logs.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpochOnly } from '../../store/listeners/listener-lease.ts';
@@ -38,6 +43,10 @@ export interface ProtocolRoutes {
 
 /** Time after which a waiting listener queries again, because notifications can be lost. */
 const REQUERY_MS = 5000;
+
+/** JSON without texts that PostgreSQL does not store. The manifest is JSON in a text, so its escapes stay escaped. */
+const cleanJson = (value: object) =>
+  JSON.stringify(value, (_, member) => (typeof member === 'string' ? clean(member) : member));
 
 const params = z.object({ listener_id: z.uuid() });
 
@@ -79,13 +88,28 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   }
 }
 
-const presentLogRequest = ({ id, deploymentId, namespace, query, httpRequestId }: TakenLogRequest) => ({
+const presentRequest = ({ id, deploymentId, namespace, httpRequestId }: TakenLogRequest) => ({
   request_id: id,
   deployment_id: deploymentId,
   namespace,
-  query,
   ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
 });
+
+/** The requests by what they read. */
+function presentRequests(taken: readonly TakenLogRequest[]) {
+  const [logs, objects] = [
+    taken.filter(({ kind }) => kind === 'logs'),
+    taken.filter(({ kind }) => kind === 'objects'),
+  ];
+  return {
+    log_requests: logs.map((request) => ({ ...presentRequest(request), query: request.query })),
+    object_requests: objects.map((request) => ({
+      ...presentRequest(request),
+      name: request.appName,
+      query: request.query as unknown as ObjectQuery,
+    })),
+  };
+}
 
 function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -97,7 +121,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Get log requests. The response waits until there is one.',
+        summary: 'Get requests to read logs or objects. The response waits until there is one.',
         params,
         querystring: logRequestsQuerySchema,
         response: { 200: logRequestsResponseSchema, ...errorAnswers(404, 409) },
@@ -110,7 +134,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       const knows = request.query.knows.split(',');
       const signal = disconnectSignal(reply, closing);
       const waiting = { scope, hints, listenerId, epoch, knows, wait: seconds * 1000, signal };
-      return { log_requests: (await waitForReaders(waiting)).map(presentLogRequest) };
+      return presentRequests(await waitForReaders(waiting));
     },
   );
 
@@ -145,10 +169,39 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
   );
 }
 
-/** The listener calls that carry logs (contract/protocol/log-protocol.ts). */
+function addObjectRoute({ app, config, scopeOf }: ProtocolRoutes): void {
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/v2/listeners/:listener_id/object-requests/:request_id',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Send objects to a reader.',
+        params: params.extend({ request_id: z.uuid() }),
+        body: objectAnswerSchema,
+        response: { 200: objectAnswerResponseSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const { listener_id: id, request_id: requestId } = request.params;
+      const { epoch, ...result } = request.body;
+      const scope = await scopeOf(request, id);
+      const chunk = { seq: 1, body: cleanJson(result), last: true };
+      await scope.transaction(async (transaction) => {
+        const added = await addLogChunk(transaction, id, requestId, chunk);
+        if (added === 'gone') throw notFound('reader of objects');
+        await checkEpochOnly(transaction, id, epoch);
+      });
+      return { state: 'taken' as const };
+    },
+  );
+}
+
+/** The listener calls that carry logs and objects (log-protocol.ts and object-protocol.ts of contract/protocol/). */
 export function addLogRoutes(options: ProtocolRoutes): void {
   const { app, deps, config, scopeOf } = options;
   addReaderRoutes(options);
+  addObjectRoute(options);
   const routes = app.withTypeProvider<ZodTypeProvider>();
 
   routes.post(

@@ -37,6 +37,7 @@ import { noQuery } from '../core/query.ts';
 import { listenerRendering } from '../deployments/deployment-placement.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { keyOf } from '../tenancy/principal.ts';
 import { addLogRoutes } from './listener-log-routes.ts';
 import { type WorkDeps, waitForWork } from './listener-long-poll.ts';
 import { addRemovalRoute } from './listener-removal-route.ts';
@@ -46,7 +47,17 @@ export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
 
 /** The parts of the caller that these routes use. */
-type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
+export interface ListenerCaller extends Pick<Caller, 'scopes'> {
+  /** The tenant of the credential; null: the platform. */
+  readonly keyTenantId: string | null;
+}
+
+/** A key runs the listeners of its own tenant, whatever tenant the request names. */
+function listenerCallerOf(request: FastifyRequest): ListenerCaller {
+  const { principal, tenantId, scopes } = callerOf(request);
+  const key = keyOf(principal);
+  return { keyTenantId: key === null ? tenantId : key.keyTenantId, scopes };
+}
 
 /**
  * Body limit of inventories and reports, in bytes. The limit is sufficient for the maximum number of items with long
@@ -151,6 +162,7 @@ function addRoutes(
         clusterReachable: body.cluster_reachable ?? true,
         version: body.version,
         clusterVersion: body.cluster_version,
+        abilities: body.abilities ?? [],
         rendering: body.rendering,
         clusterId: body.cluster_id ?? null,
         unreadable: Object.fromEntries(
@@ -289,7 +301,7 @@ function addRoutes(
 export async function registerListenerProtocol(
   app: FastifyInstance,
   deps: ListenerProtocolDeps,
-  caller: (request: FastifyRequest) => ListenerCaller = callerOf,
+  caller: (request: FastifyRequest) => ListenerCaller = listenerCallerOf,
 ): Promise<void> {
   await app.register(async (scoped) => addRoutes(scoped, deps, caller));
 }

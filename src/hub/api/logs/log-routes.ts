@@ -15,10 +15,18 @@ import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { createReaders, isFollowing, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import {
+  createReaders,
+  isFollowing,
+  NDJSON,
+  sendLines,
+  streamEndSchema,
+  untilLost,
+} from '../core/line-stream.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { createAccessWatch } from '../tenancy/access-watch.ts';
 import { LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
@@ -160,15 +168,16 @@ async function readerOf(
 }
 
 /** `/v2/deployments/{id}/logs`. */
-export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAccessWatch(deps)): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
   const masks = new LogMasks(deps.secretBox);
 
-  const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
+  const begin = (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
     onDisconnect(reply, readers.enter(tenantId));
-    return disconnectSignal(reply, closing);
+    const lost = watch.lost(request, reply);
+    return { lost, signal: AbortSignal.any([disconnectSignal(reply, closing), lost.signal]) };
   };
 
   app.withTypeProvider<ZodTypeProvider>().get(
@@ -196,7 +205,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const common = await readerOf(deps, masks, request, request.params.deployment_id);
-      const signal = begin(reply, common.tenantId);
+      const { lost, signal } = begin(request, reply, common.tenantId);
       const { follow, previous, ...rest } = request.query;
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
@@ -209,7 +218,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const close = () => void batches.return(undefined).catch(() => undefined);
       signal.addEventListener('abort', close, { once: true });
       // The first read runs before the response head is sent, because the read fails when too many readers exist.
-      return sendLines(reply, followed(await batches.next(), batches), deps.logger);
+      return sendLines(reply, untilLost(followed(await batches.next(), batches), lost), deps.logger);
     },
   );
 }

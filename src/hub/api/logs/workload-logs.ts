@@ -78,7 +78,8 @@ export async function* readWorkloadLogs(reader: LogReader, query: LogQuery): Asy
   const { deps, tenantId, deploymentId, listenerId, httpRequestId, most } = reader;
   if (reader.signal.aborted) return;
   const id = uuidv7();
-  const request = { id, tenantId, deploymentId, listenerId, query, httpRequestId };
+  const read = { kind: 'logs', query } as const;
+  const request = { id, tenantId, deploymentId, listenerId, read, httpRequestId };
   const isOpen = await deps.database.platform.transaction((transaction) =>
     openLogRequest(transaction, request, most),
   );

@@ -1,5 +1,10 @@
+import type { SignInFailure } from '../../../domain/access/identity-provider.ts';
 import type { BranchPollFailure } from '../../../domain/builds/branch-poll.ts';
 import type { ProgressMeasure } from '../../../domain/revision/progress.ts';
+
+export type SignInMethod = 'identity_provider' | 'api_key';
+/** `without_role`: the person has no role in the policy. Other failures: domain/access/identity-provider.ts. */
+export type SignInResult = 'signed_in' | 'without_role' | SignInFailure;
 
 /** Receives the measurements of the API. Every method is fast and does not throw. */
 export interface ApiObserver {
@@ -30,8 +35,14 @@ export interface ApiObserver {
   progressed(measure: ProgressMeasure): void;
   /** Called with an authenticated webhook delivery. */
   delivered(result: 'taken' | 'repeated' | 'ignored'): void;
+  /** Called with the result of an attempt to sign in. */
+  signedIn(method: SignInMethod, result: SignInResult): void;
   /** Called with the result of the poll of a branch. */
   polled(result: 'seen' | BranchPollFailure): void;
+  /** Called when the token of a workload was exchanged. `unavailable`: the keys of its issuer could not be read. */
+  exchanged(result: 'issued' | 'rejected' | 'unavailable'): void;
+  /** Called with each step of a login that a person confirms. `replayed`: a device code was used twice. */
+  deviceLogin(step: 'started' | 'approved' | 'denied' | 'issued' | 'replayed'): void;
 }
 
 /** Discards all measurements. */
@@ -43,5 +54,8 @@ export const UNOBSERVED: ApiObserver = {
   ignored: () => undefined,
   progressed: () => undefined,
   delivered: () => undefined,
+  signedIn: () => undefined,
   polled: () => undefined,
+  exchanged: () => undefined,
+  deviceLogin: () => undefined,
 };

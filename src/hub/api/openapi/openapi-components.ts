@@ -13,6 +13,13 @@ import {
   logRequestsResponseSchema,
 } from '../../../contract/protocol/log-protocol.ts';
 import {
+  objectAnswerResponseSchema,
+  objectAnswerSchema,
+  objectMapResultSchema,
+  objectRequestSchema,
+  objectResultSchema,
+} from '../../../contract/protocol/object-protocol.ts';
+import {
   volumeRemovalRequestSchema,
   volumeRemovalResponseSchema,
 } from '../../../contract/protocol/removal-protocol.ts';
@@ -149,6 +156,11 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   RemoveVolume: volumeRemovalRequestSchema,
   VolumeRemoval: volumeRemovalResponseSchema,
   LogRequests: logRequestsResponseSchema,
+  ObjectRequest: objectRequestSchema,
+  SendObjects: objectAnswerSchema,
+  ObjectMapResult: objectMapResultSchema,
+  ObjectResult: objectResultSchema,
+  ObjectsAcknowledgement: objectAnswerResponseSchema,
   SendLogLines: logChunkSchema,
   LogLinesAcknowledgement: logChunkResponseSchema,
   SendBuildLogLines: buildLogsRequestSchema,
@@ -164,6 +176,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   VolumeRemoval: 'Whether the listener may delete the volume of a database.',
   InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
   LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
+  ObjectsAcknowledgement: 'The hub has the objects.',
   LogLinesAcknowledgement: 'Whether the hub accepted the lines.',
   BuildLogLinesAcknowledgement: 'Acknowledgement of lines of a build log.',
 };

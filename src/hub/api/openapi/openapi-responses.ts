@@ -90,14 +90,15 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'The API key is missing or invalid.',
+    description: 'The API key, the access token or the session is missing or invalid.',
     schema: SENTENCE,
     detail: 'The API key is not valid.',
     headers: ['WWW-Authenticate'],
   },
   403: {
     name: 'Forbidden',
-    description: 'The API key lacks the scope.',
+    description:
+      'The API key or the roles of the caller lack the scope, or a browser sent the request from a page of another origin.',
     schema: SENTENCE,
     detail: 'The API key lacks the scope deployments:write.',
   },

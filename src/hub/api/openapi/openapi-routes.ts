@@ -1,6 +1,6 @@
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { setDocsHeaders } from '../core/page-headers.ts';
+import { setDocsHeaders } from '../pages/page-headers.ts';
 import { toOpenApi30 } from './openapi-3-0.ts';
 import type { OpenApiDocument } from './openapi-types.ts';
 

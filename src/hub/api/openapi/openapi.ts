@@ -1,5 +1,6 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { cookieSettings } from '../../../domain/access/session-cookie.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { nameComponents, withInputNames, withoutUnused, withSortedSchemas } from './openapi-components.ts';
@@ -18,7 +19,7 @@ const TENANT_HEADER = {
     'X-Tenant-Id': {
       type: 'string',
       description:
-        'Id of the tenant, a UUID. Default: the tenant of the key. Only an admin key can name another tenant.',
+        'Id of the tenant, a UUID. Default: the tenant of the key, or the only tenant of a person. Only an admin can name other tenants.',
       examples: ['0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
     },
   },
@@ -30,6 +31,9 @@ declare module 'fastify' {
     answerHeaders?: readonly AnswerHeader[];
   }
 }
+
+/** The cookies of an installation whose address is not known. */
+const DEFAULT_COOKIES = { session: '__Host-berth-session' };
 
 /** Descriptions of the tags. Each route has one tag. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -45,6 +49,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'listener protocol': 'Called by listeners.',
   tenants: 'Owners of all objects, their quotas and their usage.',
   'API keys': 'Keys that authenticate callers for a tenant.',
+  'sign-in': 'Sign-in in browsers, sessions, and access tokens of people and pipelines.',
   health: 'Probes of the process.',
 };
 
@@ -81,7 +86,7 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
     operationId: operationIdOf(String(route.method), route.url),
     'x-answer-headers': answerHeaders,
   } as FastifySchema;
-  if (access === 'public' || access === undefined) return { ...schema, security: [] };
+  if (access === 'public' || access === undefined) return { ...schema, security: declared.security ?? [] };
   const headers = (schema.headers ?? {}) as JsonSchema;
   const description = [schema.description ?? schema.summary, `Scope: ${access.scopes.join(' or ')}.`].join(
     '\n\n',
@@ -144,6 +149,7 @@ function finished(document: Document, hosting: HostingMode): Document {
 
 /** Options of @fastify/swagger. */
 export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
+  const cookie = cookieSettings(publicUrl) ?? DEFAULT_COOKIES;
   nameComponents();
   // It caches the schemas, so each app has its own.
   const toJsonSchema = createJsonSchemaTransform({});
@@ -167,9 +173,22 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
             description:
               'A key belongs to a tenant and has scopes. Each operation names the scope that it needs.',
           },
+          accessToken: {
+            type: 'http' as const,
+            scheme: 'bearer',
+            description:
+              'An access token of a person (`berth login`) or of a pipeline (docs/sign-in.md). It belongs to one tenant, and has roles, which are sets of the scopes of keys.',
+          },
+          session: {
+            type: 'apiKey' as const,
+            name: cookie.session,
+            in: 'cookie' as const,
+            description:
+              'The session of a browser that signed in (docs/sign-in.md). A request that is not GET or HEAD also needs the header Origin of a page of this API. The roles of a person are sets of the scopes of keys.',
+          },
         },
       },
-      security: [{ apiKey: [] }],
+      security: [{ apiKey: [] }, { accessToken: [] }, { session: [] }] as Record<string, string[]>[],
     },
     transform: (document: Parameters<ReturnType<typeof createJsonSchemaTransform>>[0]) => {
       const { schema, url } = toJsonSchema(document);

@@ -16,6 +16,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'PATCH /v2/deployments/{deployment_id}/secrets': 'updateDeploymentSecrets',
   'POST /v2/deployments/{deployment_id}/restore': 'restoreDeployment',
   'GET /v2/deployments/{deployment_id}/logs': 'getLogs',
+  'GET /v2/deployments/{deployment_id}/objects': 'listObjects',
+  'GET /v2/deployments/{deployment_id}/objects/{kind}/{name}': 'getObject',
   'GET /v2/deployments/{deployment_id}/tag-values': 'listDeploymentTags',
   'PUT /v2/deployments/{deployment_id}/tag-values': 'setDeploymentTags',
   'POST /v2/deployments/{deployment_id}/push-token': 'createPushToken',
@@ -31,6 +33,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
 
   'GET /v2/events': 'listTenantEvents',
   'GET /v2/deployments/{deployment_id}/events': 'listDeploymentEvents',
+
+  'GET /v2/watch': 'watchChanges',
 
   'GET /v2/integrations': 'listIntegrations',
   'POST /v2/integrations': 'createIntegration',
@@ -69,6 +73,19 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/api-keys/{api_key_id}': 'getApiKey',
   'DELETE /v2/api-keys/{api_key_id}': 'revokeApiKey',
 
+  'GET /v2/auth/methods': 'getSignInMethods',
+  'POST /v2/auth/key-session': 'createKeySession',
+  'GET /v2/auth/session': 'getSession',
+  'POST /v2/auth/sign-out': 'signOut',
+  'POST /v2/auth/token': 'createAccessToken',
+  'GET /v2/auth/token': 'getCurrentAccessToken',
+  'DELETE /v2/auth/token': 'revokeCurrentAccessToken',
+  'GET /v2/auth/tokens': 'listAccessTokens',
+  'DELETE /v2/auth/tokens/{token_id}': 'revokeAccessToken',
+  'POST /v2/auth/device': 'startDeviceLogin',
+  'GET /v2/auth/device/{user_code}': 'getDeviceLogin',
+  'POST /v2/auth/device/{user_code}': 'decideDeviceLogin',
+
   'GET /v2/tracing-projects': 'listTracingProjects',
   'GET /v2/tracing-projects/{tracing_project_id}': 'getTracingProject',
   'DELETE /v2/tracing-projects/{tracing_project_id}': 'deleteTracingProject',
@@ -84,6 +101,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v2/listeners/{listener_id}/volume-removals': 'removeVolume',
   'GET /v2/listeners/{listener_id}/log-requests': 'listLogRequests',
   'POST /v2/listeners/{listener_id}/log-requests/{request_id}': 'sendLogLines',
+  'POST /v2/listeners/{listener_id}/object-requests/{request_id}': 'sendObjects',
   'POST /v2/listeners/{listener_id}/build-logs': 'sendBuildLogLines',
 };
 

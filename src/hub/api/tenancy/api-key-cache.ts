@@ -1,26 +1,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../store/core/database.ts';
 import {
+  type ApiKey,
   findApiKeyByHash,
   findKeysOfOtherForm,
   hashApiKey,
   isGeneratedKey,
-  type Scope,
   touchApiKey,
 } from '../../store/tenancy/api-keys.ts';
 import type { ApiDeps, InternalKey } from '../core/deps.ts';
+import type { KeyPrincipal } from './principal.ts';
 
 /** Looks up API keys of callers and caches them for a short time. */
-
-export interface Key {
-  readonly keyId: string | null;
-  readonly keyName: string;
-  readonly scopes: readonly Scope[];
-  /** When the key expires; null: never. */
-  readonly expiresAt: Date | null;
-  /** The tenant of the key; null: the platform. */
-  readonly keyTenantId: string | null;
-}
 
 /** Group of the database's work (`forPlatform`), so that authentication does not wait for other work. */
 export const AUTHENTICATION = 'authentication';
@@ -37,19 +28,29 @@ function sameHash(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function internal(key: InternalKey | null | undefined, hash: string): Key | null {
+function internal(key: InternalKey | null | undefined, hash: string): KeyPrincipal | null {
   if (key == null || !sameHash(key.hash, hash)) return null;
-  return { keyId: null, keyName: 'internal', scopes: key.scopes, keyTenantId: null, expiresAt: null };
+  const { scopes } = key;
+  return { kind: 'api_key', keyId: null, keyName: 'internal', scopes, keyTenantId: null, expiresAt: null };
 }
 
-async function loadKey(database: Database, hash: string): Promise<Key | null> {
+/** A stored key as the caller of requests. */
+export const keyPrincipal = ({ id, name, scopes, tenantId, expiresAt }: ApiKey): KeyPrincipal => ({
+  kind: 'api_key',
+  keyId: id,
+  keyName: name,
+  scopes,
+  keyTenantId: tenantId,
+  expiresAt,
+});
+
+async function loadKey(database: Database, hash: string): Promise<KeyPrincipal | null> {
   const scope = database.forPlatform(AUTHENTICATION);
   const found = await scope.read((reader) => findApiKeyByHash(reader, hash));
   if (found === null) return null;
   // The last use is recorded at most once an hour. If the record fails, the caller is not rejected.
   await scope.transaction((transaction) => touchApiKey(transaction, found.id)).catch(() => undefined);
-  const { id, name, scopes, tenantId, expiresAt } = found;
-  return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
+  return keyPrincipal(found);
 }
 
 /**
@@ -78,13 +79,13 @@ function formCheck({ database }: ApiDeps): (given: string, hash: string) => Prom
  * lookup is complete.
  */
 interface Remembered {
-  readonly key: Promise<Key | null>;
+  readonly key: Promise<KeyPrincipal | null>;
   readonly until: number;
-  found?: Key;
+  found?: KeyPrincipal;
 }
 
 /** Finds a key by its text. null: no valid key has this text. */
-export type KeyFinder = (given: string) => Key | Promise<Key | null>;
+export type KeyFinder = (given: string) => KeyPrincipal | Promise<KeyPrincipal | null>;
 
 /**
  * Looks up keys by their hash, so that no prefix can be guessed step by step, and caches them for a short time. A
@@ -99,7 +100,7 @@ export function keyFinder(deps: ApiDeps): KeyFinder {
    */
   const unknown = new Map<string, number>();
   const mayExist = formCheck(deps);
-  const lookUp = async (given: string, hash: string, now: number): Promise<Key | null> => {
+  const lookUp = async (given: string, hash: string, now: number): Promise<KeyPrincipal | null> => {
     if ((unknown.get(hash) ?? 0) > now || !(await mayExist(given, hash))) return null;
     const remembered: Remembered = { key: loadKey(database, hash), until: now + CACHE_TTL_MS };
     if (cache.size >= MAX_CACHED_KEYS) cache.clear();

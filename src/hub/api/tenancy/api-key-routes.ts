@@ -23,10 +23,11 @@ import { ApiError, brokenRules, notFound } from '../core/errors.ts';
 import { booleanQuery, nextOffset, noQuery, pageQuery, pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { grantEndOf, keyOf } from './principal.ts';
 
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
-const scopeSchema = z
+export const scopeSchema = z
   .enum(SCOPES)
   .meta({ id: 'ApiKeyScope', description: 'What the holder of a key may do.' });
 
@@ -100,16 +101,17 @@ function outlives(end: Date | null, callersEnd: Date | null): boolean {
 /** A caller can grant only its own scopes, at most until its own expiry. The expiry must be in the future. */
 function ruleIssues(
   { scopes, expiresAt }: { scopes: readonly Scope[]; expiresAt: Date | null },
-  caller: Pick<Caller, 'scopes' | 'expiresAt'>,
+  { scopes: held, principal }: Caller,
   now: Date,
 ): BodyIssue[] {
+  const callersEnd = grantEndOf(principal);
   const beyond = scopes.flatMap((scope, index) =>
-    caller.scopes.includes(scope)
+    held.includes(scope)
       ? []
       : [
           {
             loc: ['scopes', index],
-            msg: `must not contain ${scope}, because the calling API key does not have this scope`,
+            msg: `must not contain ${scope}, because the caller does not have this scope`,
             type: 'scope_beyond_own',
           },
         ],
@@ -117,13 +119,13 @@ function ruleIssues(
   const past = { loc: ['expires_at'], msg: 'must be in the future', type: 'expires_in_past' };
   const late = {
     loc: ['expires_at'],
-    msg: `must not be after ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
+    msg: `must not be after ${callersEnd?.toISOString()}, when the credential of the caller expires`,
     type: 'expires_beyond_own',
   };
   return [
     ...beyond,
     ...(isExpired(expiresAt, now) ? [past] : []),
-    ...(outlives(expiresAt, caller.expiresAt) ? [late] : []),
+    ...(outlives(expiresAt, callersEnd) ? [late] : []),
   ];
 }
 
@@ -233,9 +235,10 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
       },
     },
     async (request, reply) => {
-      const { tenantId, keyId } = callerOf(request);
+      const { tenantId, principal } = callerOf(request);
       const { api_key_id: id } = request.params;
-      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
+      if (id === keyOf(principal)?.keyId)
+        throw new ApiError(409, 'An API key cannot revoke itself. Use another API key.');
       await deps.database.platform.transaction(async (transaction) => {
         if ((await findApiKey(transaction, tenantId, id)) === null) throw notFound('API key');
         await revokeApiKey(transaction, null, id, actorOf(request));

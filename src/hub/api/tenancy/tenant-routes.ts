@@ -23,6 +23,7 @@ import { ApiError, notFound } from '../core/errors.ts';
 import { filterText, nextOffset, noQuery, pageQuery, pageSchema } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { keyOf } from './principal.ts';
 
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
@@ -222,7 +223,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { tenant_id: tenantId } = request.params;
-      if (callerOf(request).keyTenantId === tenantId) {
+      if (keyOf(callerOf(request).principal)?.keyTenantId === tenantId) {
         throw new ApiError(409, 'The API key of this request belongs to the tenant. Use another key.');
       }
       const outcome = await deps.database.platform.transaction((transaction) =>

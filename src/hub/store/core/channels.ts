@@ -2,5 +2,9 @@
 
 /** New work. The payload is the listener's id. */
 export const WORK_CHANNEL = 'berth_work';
+/** A credential that may have lost its rights. The payload is the id of the session, token or API key. */
+export const ACCESS_CHANNEL = 'berth_access';
 /** New messages to the tracing backend. */
 export const OUTBOX_CHANNEL = 'berth_outbox';
+/** Changes for streams. Triggers of migration 0020 send them; hub/api/watch/change-hint.ts reads the payload. */
+export const CHANGE_CHANNEL = 'berth_changes';

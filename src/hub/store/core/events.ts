@@ -7,6 +7,8 @@ import type { events } from './schema.ts';
 /** The author of an event. */
 export type Actor =
   | { readonly kind: 'api_key'; readonly id: string; readonly name: string }
+  | { readonly kind: 'person'; readonly id: string; readonly name: string }
+  | { readonly kind: 'workload'; readonly id: string; readonly name: string }
   | { readonly kind: 'listener'; readonly id: string; readonly name?: string }
   | { readonly kind: 'system'; readonly name?: string };
 

@@ -8,10 +8,13 @@ import { DESIRED_REVISION } from '../sql/fragments/desired-revision.ts';
 import type { Scope, Transaction } from './database.ts';
 import { alias, and, type PgTable, sql } from './drizzle.ts';
 import {
+  accessTokens,
   deployments,
+  deviceLogins,
   idempotencyKeys,
   logRequests,
   secretSets,
+  sessions,
   tombstones,
   webhookDeliveries,
 } from './schema.ts';
@@ -109,6 +112,12 @@ const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_w
   AND NOT (t.due AND t.purged_at > now() - interval '60 days'
     AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
 
+/** A session is kept for a day after its end, so that the answer of its sign-in cannot be used again. */
+const OLD_SESSION = `least(t.expires_at, t.ended_at) < now() - interval '1 day'`;
+
+/** A token is listed for a week after its end. */
+const OLD_TOKEN = `least(t.expires_at, t.revoked_at) < now() - interval '7 days'`;
+
 /** The chores that remove expired rows. */
 export const EXPIRED: readonly Chore[] = [
   removal('stored responses for Idempotency-Keys', idempotencyKeys, 't.expires_at <= now()'),
@@ -116,6 +125,9 @@ export const EXPIRED: readonly Chore[] = [
   removal('hashes of deliveries', webhookDeliveries, OLD_HASH),
   removal('tombstones', tombstones, OLD_TOMBSTONE),
   removal('log requests of disconnected readers', logRequests, 't.expires_at < now()'),
+  removal('sessions that have ended', sessions, OLD_SESSION),
+  removal('access tokens that have ended', accessTokens, OLD_TOKEN),
+  removal('logins of devices', deviceLogins, `t.expires_at < now() - interval '1 day'`),
 ];
 
 /** All chores. `keptSecrets`: the number of newest revisions of a deployment whose secrets are kept. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
-import { OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
+import { ACCESS_CHANNEL, CHANGE_CHANNEL, OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 
 export interface NotificationOptions {
@@ -14,6 +14,10 @@ export interface NotificationOptions {
   onOutbox?(): void;
   /** Called with revisions or log requests that have new log lines. Each revision or log request is included once. */
   onLogs?(ids: ReadonlySet<string>): void;
+  /** Called with sessions, tokens and API keys that may have lost their rights. */
+  onAccess?(ids: ReadonlySet<string>): void;
+  /** Called with the payloads of changes, for streams of changes. Each payload is included once. */
+  onChanges?(payloads: ReadonlySet<string>): void;
   /** Called when notifications may have been missed, and once at the start. The receiver must then poll. */
   onRescan(): void;
 }
@@ -77,6 +81,14 @@ export function listenForWork(options: NotificationOptions): Notifications {
   const closing = new AbortController();
   const notice = coalesce(options.onWork);
   const noticeLog = coalesce((ids) => options.onLogs?.(ids));
+  const noticeAccess = coalesce((ids) => options.onAccess?.(ids));
+  const noticeChange = coalesce((payloads) => options.onChanges?.(payloads));
+  const notices: Readonly<Record<string, (id: string) => void>> = {
+    [WORK_CHANNEL]: notice,
+    [LOG_CHANNEL]: noticeLog,
+    [ACCESS_CHANNEL]: noticeAccess,
+    [CHANGE_CHANNEL]: noticeChange,
+  };
   const { promise: armed, resolve: markArmed } = Promise.withResolvers<void>();
 
   /** The lifetime of one connection. @returns whether LISTEN was active */
@@ -87,11 +99,12 @@ export function listenForWork(options: NotificationOptions): Notifications {
     );
     client.on('notification', ({ channel, payload }) => {
       if (channel === OUTBOX_CHANNEL) options.onOutbox?.();
-      else if (payload !== undefined) (channel === LOG_CHANNEL ? noticeLog : notice)(payload);
+      else if (payload !== undefined) notices[channel]?.(payload);
     });
     try {
       await client.connect();
-      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}; LISTEN ${LOG_CHANNEL}`);
+      const channels = [WORK_CHANNEL, OUTBOX_CHANNEL, LOG_CHANNEL, ACCESS_CHANNEL, CHANGE_CHANNEL];
+      await client.query(channels.map((channel) => `LISTEN ${channel}`).join('; '));
       markArmed();
       // guard: rescan-after-listen
       options.onRescan();

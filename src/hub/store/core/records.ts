@@ -11,6 +11,7 @@ import type { QuotaUsage } from '../../../domain/policy/quota-usage.ts';
 import type { FormerSize } from '../../../domain/resource-spec/former-sizes.ts';
 import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../../../domain/revision/states.ts';
 import type { ComputeConfig } from '../schema/listeners.ts';
+import type { GenerationAuthor } from '../sql/fragments/generation-author.ts';
 import type { Actor } from './events.ts';
 
 /** Encrypted secrets with their context. `openSecrets` of secret-box.ts decrypts the secrets. */
@@ -32,6 +33,8 @@ export interface DeploymentRecord extends Deployment {
   sourceRevisionConfig: SourceRevisionConfig;
   /** Secrets of the latest revision; before the first revision, the secrets as they were sent. null: no secrets. */
   secrets: SealedSecrets | null;
+  /** The author of the last change; null or absent: not known. */
+  updatedBy?: GenerationAuthor | null;
   deploymentType: DeploymentType | null;
   imageVersion: string | null;
   hasRunnableRevision: boolean;

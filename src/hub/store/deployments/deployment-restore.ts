@@ -3,7 +3,7 @@ import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, eq, gt, type SQL, sql } from '../core/drizzle.ts';
 import { UniqueViolation } from '../core/errors.ts';
-import { type Actor, appendEvents } from '../core/events.ts';
+import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import type { DeploymentRecord } from '../core/records.ts';
 import { inSavepoint } from '../core/savepoint.ts';
 import { deployments } from '../core/schema.ts';
@@ -128,7 +128,11 @@ export async function restoreDeployment(
   actor: Actor,
 ): Promise<DeploymentRecord | null> {
   const restore = async () => {
-    const [row] = await transaction.run(restoreDeploymentStatement, { tenantId, deploymentId });
+    const [row] = await transaction.run(restoreDeploymentStatement, {
+      tenantId,
+      deploymentId,
+      ...actorColumns(actor),
+    });
     if (row !== undefined) await rejectOtherSpellings(transaction, tenantId, row.name);
     return row ?? null;
   };

@@ -25,6 +25,7 @@ const SAME = [
   'hasRunnableRevision',
   'createdAt',
   'updatedAt',
+  'updatedBy',
   'deleteRequestedAt',
   'purgeAfter',
   'deleteTracingProject',

@@ -50,6 +50,8 @@ export interface LeaseClaim {
   clusterReachable: boolean;
   version: string;
   clusterVersion: string;
+  /** Optional features of the listener. Empty: its version does not report them. */
+  abilities: readonly string[];
   /** null: the cluster id could not be read. */
   clusterId: string | null;
   rendering: unknown;
@@ -163,6 +165,7 @@ export async function takeLease(
     observedSeconds,
     version: claim.version,
     clusterVersion: claim.clusterVersion,
+    abilities: claim.abilities,
     rendering: claim.rendering === null ? null : JSON.stringify(claim.rendering),
     clusterReachable: claim.clusterReachable,
     namespaces: claim.namespaces === null ? null : JSON.stringify(claim.namespaces),

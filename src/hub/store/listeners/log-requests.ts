@@ -1,26 +1,32 @@
 import { type LogQuery, neededFor } from '../../../domain/core/log-query.ts';
+import type { ObjectQuery } from '../../../domain/core/object-map.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
+import { and, desc, eq, getTableColumns, isNotNull, or, sql } from '../core/drizzle.ts';
 import type { SealedSecrets } from '../core/records.ts';
-import { logChunks, logRequests, secretSets } from '../core/schema.ts';
+import { listeners, logChunks, logRequests, secretSets } from '../core/schema.ts';
 import { hasLogRequestsStatement } from '../sql/logs/has-log-requests.ts';
 import { takeLogRequestsStatement } from '../sql/logs/take-log-requests.ts';
 import { StaleEpoch } from './listener-lease.ts';
 
 /**
- * Transfers workload logs from a listener to a reader, which may be connected to another replica of the API. Stores the
- * readers, and the chunks that were not read yet. The chunks are removed with the reader.
+ * Transfers workload logs, and objects of deployments, from a listener to a reader, which may be connected to another replica
+ * of the API. Stores the readers, and the chunks that were not read yet. The chunks are removed with the reader.
  */
 
-/** A request to read logs. */
+/** What a reader requests. */
+export type ReadQuery =
+  | { readonly kind: 'logs'; readonly query: LogQuery }
+  | { readonly kind: 'objects'; readonly query: ObjectQuery };
+
+/** A request to read logs or objects. */
 export interface NewLogRequest {
   /** UUID v7. */
   readonly id: string;
   readonly tenantId: string;
   readonly deploymentId: string;
   readonly listenerId: string;
-  readonly query: LogQuery;
+  readonly read: ReadQuery;
   /** X-Request-Id of the reader's request. */
   readonly httpRequestId: string;
 }
@@ -34,13 +40,19 @@ const IS_VALID = sql`${logRequests.expiresAt} > now()`;
 const notify = (id: string | typeof logRequests.id | typeof logRequests.listenerId) =>
   sql`pg_notify(${LOG_CHANNEL}, ${id}::text)`;
 
+type Place = Pick<NewLogRequest, 'listenerId'> & { readonly kind: ReadQuery['kind'] };
+
+/** Readers of logs and of objects have separate places, so that a tenant that follows logs can still read objects. */
+const atPlace = ({ listenerId, kind }: Place) =>
+  and(eq(logRequests.listenerId, listenerId), eq(logRequests.kind, kind), IS_VALID);
+
 /** Number of readers per tenant, most readers first. */
-const countReaders = ({ drizzle }: Transaction, listenerId: string) => {
+const countReaders = ({ drizzle }: Transaction, place: Place) => {
   const readers = sql<number>`count(*)::int`;
   return drizzle
     .select({ tenantId: logRequests.tenantId, readers })
     .from(logRequests)
-    .where(and(eq(logRequests.listenerId, listenerId), IS_VALID))
+    .where(atPlace(place))
     .groupBy(logRequests.tenantId)
     .orderBy(desc(readers), logRequests.tenantId);
 };
@@ -48,11 +60,11 @@ const countReaders = ({ drizzle }: Transaction, listenerId: string) => {
 /**
  * Removes the newest request of the tenant. Followers are removed before other readers, which finish in a moment.
  */
-async function removeNewest({ drizzle }: Transaction, listenerId: string, tenantId: string): Promise<void> {
+async function removeNewest({ drizzle }: Transaction, place: Place, tenantId: string): Promise<void> {
   const newest = drizzle
     .select({ id: logRequests.id })
     .from(logRequests)
-    .where(and(eq(logRequests.listenerId, listenerId), eq(logRequests.tenantId, tenantId), IS_VALID))
+    .where(and(atPlace(place), eq(logRequests.tenantId, tenantId)))
     .orderBy(desc(sql`(${logRequests.query} ->> 'follow')::boolean`), desc(logRequests.id))
     .limit(1);
   await drizzle
@@ -70,7 +82,7 @@ async function removeNewest({ drizzle }: Transaction, listenerId: string, tenant
  */
 export async function openLogRequest(
   transaction: Transaction,
-  { id, tenantId, deploymentId, listenerId, query, httpRequestId }: NewLogRequest,
+  { id, tenantId, deploymentId, listenerId, read, httpRequestId }: NewLogRequest,
   most: { readonly tenant: number; readonly all: number },
 ): Promise<boolean> {
   const { drizzle } = transaction;
@@ -78,15 +90,17 @@ export async function openLogRequest(
   const lock = `log requests of ${listenerId}`;
   await drizzle.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
   await drizzle.delete(logRequests).where(sql`${logRequests.expiresAt} < now()`);
-  const counts = await countReaders(transaction, listenerId);
+  const { kind, query } = read;
+  const counts = await countReaders(transaction, { listenerId, kind });
   const own = counts.find((count) => count.tenantId === tenantId)?.readers ?? 0;
   if (own >= most.tenant) return false;
   if (counts.reduce((sum, { readers }) => sum + readers, 0) >= most.all) {
     const [first] = counts;
     if (first === undefined || first.readers <= own + 1) return false;
-    await removeNewest(transaction, listenerId, first.tenantId);
+    await removeNewest(transaction, { listenerId, kind }, first.tenantId);
   }
-  const needs = neededFor(query);
+  const isOfObjects = read.kind === 'objects';
+  const needs = read.kind === 'logs' ? neededFor(read.query) : null;
   await drizzle
     .insert(logRequests)
     .values({
@@ -94,9 +108,11 @@ export async function openLogRequest(
       tenantId,
       deploymentId,
       listenerId,
-      query,
+      kind,
+      query: query as LogQuery,
       needs,
-      taken: needs !== null,
+      taken: needs !== null || isOfObjects,
+      awaitsListener: isOfObjects,
       httpRequestId,
       expiresAt: EXPIRY,
     })
@@ -107,6 +123,18 @@ export async function openLogRequest(
 /** Removes a reader that has disconnected. */
 export async function closeLogRequest(transaction: Transaction, id: string): Promise<void> {
   await transaction.drizzle.delete(logRequests).where(eq(logRequests.id, id));
+}
+
+/** Optional features that a listener has reported; null: it has not taken the lease since hubs record them. */
+export async function listenerAbilities(
+  reader: Reader,
+  listenerId: string,
+): Promise<readonly string[] | null> {
+  const [row] = await reader.drizzle
+    .select({ abilities: listeners.abilities })
+    .from(listeners)
+    .where(eq(listeners.id, listenerId));
+  return row?.abilities ?? null;
 }
 
 /** Whether a reader waits for the listener. @throws StaleEpoch */
@@ -136,7 +164,7 @@ export async function awaitsFeature(reader: Reader, requestId: string): Promise<
   const waiting = await reader.drizzle
     .select({ id: logRequests.id })
     .from(logRequests)
-    .where(and(eq(logRequests.id, requestId), sql`${logRequests.needs} IS NOT NULL`));
+    .where(and(eq(logRequests.id, requestId), or(isNotNull(logRequests.needs), logRequests.awaitsListener)));
   return waiting.length > 0;
 }
 

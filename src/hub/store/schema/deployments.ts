@@ -22,6 +22,7 @@ import {
   uuid,
 } from '../core/drizzle.ts';
 import type { Stored } from '../core/stored-failure.ts';
+import type { GenerationAuthor } from '../sql/fragments/generation-author.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
@@ -100,6 +101,8 @@ export const deployments = pgTable(
      * Time of the last change of the desired state or the active revision. Other observations do not change this time.
      */
     updatedAt: time('updated_at').notNull().defaultNow(),
+    /** The author of the generation that it names. A version without this column changes the generation only. */
+    updatedBy: jsonb('updated_by').$type<GenerationAuthor>(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
     /**

@@ -30,7 +30,9 @@ export const events = pgTable(
     revisionId: uuid('revision_id'),
     listenerId: uuid('listener_id'),
     at: timestamp({ withTimezone: true }).notNull().defaultNow(),
-    actorKind: text('actor_kind').$type<'api_key' | 'listener' | 'system'>().notNull(),
+    actorKind: text('actor_kind')
+      .$type<'api_key' | 'person' | 'workload' | 'listener' | 'system'>()
+      .notNull(),
     actorId: uuid('actor_id'),
     actorName: text('actor_name'),
     reason: text().$type<Reason>().notNull(),
@@ -107,3 +109,14 @@ export const outbox = pgTable(
 );
 
 export type OutboxKind = 'tracing_project.created' | 'tracing_project.deleted';
+
+/**
+ * Processes of the API that have streams of changes. While there is one, triggers send notifications of changes
+ * (migration 0020).
+ */
+export const changeWatchers = pgTable('change_watchers', {
+  /** Id of the process. */
+  id: uuid().primaryKey(),
+  /** Expiry time, which the process renews while it has streams. */
+  expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+});

@@ -16,6 +16,11 @@ export const listeners = pgTable(
     version: text(),
     clusterVersion: text('cluster_version'),
     /**
+     * Optional features of the listener, from its last lease; null: no lease was taken since this column exists. Empty: the
+     * listener has a version that does not report them.
+     */
+    abilities: text().array(),
+    /**
      * The cluster of the listener, from its first lease (domain/deployment/cluster-id.ts); null: the next cluster that
      * takes the lease.
      */

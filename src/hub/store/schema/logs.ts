@@ -16,6 +16,9 @@ import { deployments, revisions } from './deployments.ts';
 import { listeners } from './listeners.ts';
 import { integrations, tenants } from './tenancy.ts';
 
+/** What a listener reads for a client. */
+export type ReadKindOfRequest = 'logs' | 'objects';
+
 const time = (name: string) => timestamp(name, { withTimezone: true });
 const tenant = () =>
   uuid('tenant_id')
@@ -63,7 +66,10 @@ export const webhookDeliveries = pgTable(
   ],
 );
 
-/** Workload logs that readers are waiting for. Each row is work for the listener and expires within minutes. */
+/**
+ * Workload logs, and objects of deployments, that readers are waiting for. Each row is work for the listener and expires
+ * within minutes.
+ */
 export const logRequests = pgTable(
   'log_requests',
   {
@@ -75,7 +81,15 @@ export const logRequests = pgTable(
     listenerId: uuid('listener_id')
       .notNull()
       .references(() => listeners.id, { onDelete: 'cascade' }),
+    /** What is read: logs, or objects of the deployment. */
+    kind: text().$type<ReadKindOfRequest>().notNull().default('logs'),
+    /** An ObjectQuery if `kind` is objects. */
     query: jsonb().$type<LogQuery>().notNull(),
+    /**
+     * Objects only: whether no listener has the request yet. Such requests count as taken, because older hubs hand out every
+     * request that is not taken as one for logs.
+     */
+    awaitsListener: boolean('awaits_listener').notNull().default(false),
     /** Whether the listener has the request. true from the beginning if the request needs a feature; see `needs`. */
     taken: boolean().notNull().default(false),
     /**

@@ -2,11 +2,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '../../../domain/core/api-key.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Reader, Transaction } from '../core/database.ts';
-import { and, desc, eq, inArray, isNull, lt, notLike, or, sql } from '../core/drizzle.ts';
+import { and, desc, eq, gt, inArray, isNull, lt, notLike, or, sql } from '../core/drizzle.ts';
 import { type Actor, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
 import { apiKeys } from '../core/schema.ts';
 import { findApiKeyStatement } from '../sql/tenancy/find-api-key.ts';
+import { notifyAccess } from './sessions.ts';
 import { ensureTenant, type Tenant } from './tenants.ts';
 
 export { SCOPES, type Scope };
@@ -105,6 +106,21 @@ export async function createApiKey(
 /** The prefix has enough characters to distinguish keys, but at most a quarter of a short key. */
 const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
 
+/** The key with this id, unless it was revoked or has expired. Platform scope. */
+export async function findLiveApiKey(reader: Reader, id: string): Promise<ApiKey | null> {
+  const [apiKey] = await reader.drizzle
+    .select(COLUMNS)
+    .from(apiKeys)
+    .where(
+      and(
+        eq(apiKeys.id, id),
+        isNull(apiKeys.revokedAt),
+        or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)),
+      ),
+    );
+  return apiKey ?? null;
+}
+
 /**
  * The key with this hash, unless it was revoked or has expired. Must run in the platform's scope, because the tenant is
  * not known yet.
@@ -195,6 +211,7 @@ export async function revokeApiKey(
     const known = await transaction.drizzle.select({ id: apiKeys.id }).from(apiKeys).where(wanted);
     return known.length > 0;
   }
+  await notifyAccess(transaction, id);
   if (actor !== undefined) {
     const { tenantId: owner, name } = revoked;
     const message = `API key ${name} was revoked.`;

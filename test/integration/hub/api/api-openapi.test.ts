@@ -43,7 +43,10 @@ test('the document is OpenAPI 3.1 and has every route', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.info).toMatchObject({ title: 'Berth', version: '0.0.0-test' });
   const routes = api.routes
-    .filter(({ method, url }) => method !== 'HEAD' && !/^\/(docs|openapi|$)/.test(url))
+    .filter(
+      ({ method, url }) =>
+        method !== 'HEAD' && !/^\/(docs|auth\/device|openapi|v2\/auth\/(sign-in|callback)$|$)/.test(url),
+    )
     .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`);
   expect(
     operations()

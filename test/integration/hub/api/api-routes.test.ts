@@ -18,6 +18,7 @@ import {
 import {
   guardedRoutes,
   type Ids,
+  idsOf,
   makeIds,
   nameOf,
   parametersOf,
@@ -37,8 +38,7 @@ afterAll(() => api.stop());
 
 const scopesOf = ({ config }: KnownRoute): readonly Scope[] =>
   config.access === undefined || config.access === 'public' ? [] : config.access.scopes;
-/** Whether a parameter of the path is an id. A name belongs to no tenant: the same name of another one is free. */
-const hasIds = (route: KnownRoute) => parametersOf(route).some((name) => name !== 'name');
+const hasIds = (route: KnownRoute) => idsOf(route).length > 0;
 const isAdmins = (route: KnownRoute) => scopesOf(route).every((scope) => scope === 'admin');
 
 interface Answered {
@@ -61,7 +61,8 @@ async function send(route: KnownRoute, ids: Ids, headers: Record<string, string>
     ...(payload === undefined ? {} : { payload }),
   });
   const text = response.payload;
-  return { status: response.statusCode, text, detail: text.startsWith('{') ? JSON.parse(text).detail : null };
+  const isJson = String(response.headers['content-type']).startsWith('application/json');
+  return { status: response.statusCode, text, detail: isJson ? JSON.parse(text).detail : null };
 }
 
 const as = ({ key }: Client) => ({ 'x-api-key': key });
@@ -97,11 +98,23 @@ test('every route declares its scopes, and only the routes listed here are publi
   const webhooks = names.filter((name) => name.startsWith('POST /v2/webhooks/'));
   expect(names.filter((name) => !webhooks.includes(name)).sort()).toEqual([
     'GET /',
+    'GET /auth/device',
     'GET /healthz',
     'GET /openapi-3.0.json',
     'GET /openapi.json',
     'GET /readyz',
+    'GET /v2/auth/callback',
+    'GET /v2/auth/device/:user_code',
+    'GET /v2/auth/methods',
+    'GET /v2/auth/session',
+    'GET /v2/auth/sign-in',
     'GET /v2/registry/token',
+    'POST /auth/device',
+    'POST /v2/auth/device',
+    'POST /v2/auth/device/:user_code',
+    'POST /v2/auth/key-session',
+    'POST /v2/auth/sign-out',
+    'POST /v2/auth/token',
     'POST /v2/registry/token',
   ]);
   expect(guardedRoutes(api).length).toBeGreaterThan(25);
@@ -166,7 +179,7 @@ test('every route returns 404 for ids of another tenant, as for unknown ids, and
       const unknown = await send(route, {}, as(client));
       expect(unknown, nameOf(route)).toEqual(foreign);
       // For example an own deployment with a revision of another tenant.
-      const names = parametersOf(route);
+      const names = idsOf(route);
       for (const name of names.length > 1 ? names : []) {
         const mixed = await send(route, { ...strangerIds, [name]: owned[name] ?? '' }, as(client));
         expect(mixed.status, `${nameOf(route)} with another's ${name}`).toBe(404);
@@ -194,7 +207,8 @@ test('no list and no other response without an id shows an object of another ten
   expect(routes.length).toBeGreaterThan(3);
   for (const route of routes) {
     const answer = await send(route, {}, as(stranger));
-    expect(answer.status, nameOf(route)).toBe(200);
+    // An API key is no access token.
+    expect(answer.status, nameOf(route)).toBe(nameOf(route) === 'GET /v2/auth/token' ? 409 : 200);
     for (const [name, id] of Object.entries(owned)) {
       if (id === PLATFORM_LISTENER_ID) continue;
       expect(answer.text, `${nameOf(route)} shows another's ${name}`).not.toContain(id);
@@ -246,7 +260,7 @@ test('ids of another tenant in a body or a query are rejected or treated as unkn
 
 test('every route returns 422 with the location of an invalid id', async () => {
   for (const route of guardedRoutes(api).filter(hasIds)) {
-    for (const name of parametersOf(route)) {
+    for (const name of idsOf(route)) {
       const answer = await send(route, { ...owned, [name]: 'none' }, as(owner));
       expect(answer, nameOf(route)).toMatchObject({ status: 422, detail: [{ loc: ['path', name] }] });
     }

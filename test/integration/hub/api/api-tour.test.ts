@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { generateSigningKey, keySet, parseSigningKeys } from '../../../../src/hub/registry/signing-key.ts';
+import { type LocalRegistry, startRegistry } from '../../../cluster/images/registry.ts';
+import { freePorts } from '../../../cluster/ports.ts';
 import { startWholeBerth, type WholeBerth } from '../../harness/berth.ts';
 
 interface Step {
@@ -42,6 +45,7 @@ const steps = stepsOf(page);
 const END = '\u001e';
 
 let berth: WholeBerth;
+let registry: LocalRegistry;
 let folder: string;
 let printed: string[] = [];
 
@@ -60,14 +64,40 @@ function runSteps(): Promise<string> {
   });
 }
 
+/** Starts a registry for uploads. Returns the settings of Berth. The page does not wait for builds, so none can run. */
+async function startUploads(): Promise<Record<string, string>> {
+  const [port = 0] = await freePorts(1);
+  const host = `127.0.0.1:${port}`;
+  const key = generateSigningKey();
+  registry = await startRegistry({
+    port,
+    auth: {
+      // The hub signs its own tokens. No other client uses the registry.
+      realm: 'http://127.0.0.1:1/v2/registry/token',
+      service: host,
+      issuer: 'berth',
+      jwks: JSON.stringify(keySet(parseSigningKeys(key))),
+      signingAlgorithms: ['ES256'],
+    },
+  });
+  return {
+    BERTH_REGISTRY: host,
+    BERTH_REGISTRY_SIGNING_KEY: key.replaceAll('\n', '\\n'),
+    BERTH_PUBLIC_URL: 'http://localhost:8080',
+    BERTH_BUILDS: 'true',
+    BERTH_BUILD_INSECURE_REGISTRY: 'true',
+    BERTH_BUILD_NODE_SELECTOR: 'berth.dev/no-such-node=true',
+  };
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-tour-'));
-  berth = await startWholeBerth('tour');
+  berth = await startWholeBerth('tour', { settings: await startUploads() });
   printed = (await runSteps()).split(END);
 }, TIMEOUT_MS);
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await berth?.stop();
+  await Promise.all([berth?.stop(), registry?.stop()]);
 });
 
 test('the page has more than 40 commands', () => {

@@ -5,7 +5,7 @@ import { HubError } from '../../../../src/cluster/listener/session/hub-client.ts
 import { LABELS, MANAGED_BY } from '../../../../src/contract/resource/names.ts';
 import { uuidv7 } from '../../../../src/domain/core/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
-import { SCOPES } from '../../../../src/hub/store/tenancy/api-keys.ts';
+import { hashApiKey, SCOPES } from '../../../../src/hub/store/tenancy/api-keys.ts';
 import { waitFor } from '../../../cluster/wait.ts';
 import { create, type Deployment } from '../../harness/api.ts';
 import { kubectlAsAdmin, uniqueName } from '../../harness/environment.ts';
@@ -399,6 +399,24 @@ test('berth logs prints the available lines and follows new ones', async () => {
   await nobodyReads();
 });
 
+test('a followed log ends within 5 s when its key is revoked', async () => {
+  const of = await world.deploy();
+  const pod = await podOf(of, 'api');
+  pod.print('app', 'here');
+  await pod.set({ app: 'runs' });
+  const reader = await world.api.client(world.owner.tenantId, SCOPES);
+  const stream = await world.follow(reader, pathOf(of, '?follow=true'));
+  await heard(stream, 'here');
+  await world.api.store.sql('UPDATE api_keys SET revoked_at = now() WHERE hash = $1', [
+    hashApiKey(reader.key),
+  ]);
+  const at = performance.now();
+  await stream.ended;
+  expect(performance.now() - at).toBeLessThan(5_000);
+  expect(stream.lines.at(-1)).toEqual({ end: 'The API key is no longer valid.', reason: 'denied' });
+  await nobodyReads();
+});
+
 /** Ends the listener, as if its lease had run out. */
 async function stopListener(): Promise<void> {
   await running.stop();
@@ -421,7 +439,7 @@ test('a newer hub keeps the reader until the listener states its features, which
       // As the balancer would have it: each that tells meets an old hub, until the reader was passed over by a newer one.
       if (query.knows !== undefined && passedOver === 0) throw new HubError('refused', 'unknown', 422);
       const requests = await hub.logRequests(query, options);
-      if (query.knows === undefined && requests.length === 0) passedOver += await waiting();
+      if (query.knows === undefined && requests.log_requests.length === 0) passedOver += await waiting();
       return requests;
     },
   }));
@@ -450,7 +468,7 @@ test('streams end with a reason, and new requests return 503, when the listener 
     ...hub,
     async logRequests({ knows: _, ...query }, options) {
       const requests = await hub.logRequests(query, options);
-      ids.push(...requests.map(({ http_request_id: id }) => id));
+      ids.push(...requests.log_requests.map(({ http_request_id: id }) => id));
       return requests;
     },
   }));

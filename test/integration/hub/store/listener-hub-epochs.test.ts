@@ -45,7 +45,14 @@ describe('the lease of a listener', () => {
     const { platform } = hub.store.database;
     const claim = {
       ...{ holder: 'b', epoch: null, release: false, clusterReachable: true, version: '1' },
-      ...{ clusterVersion: 'v1.36.0', clusterId: null, rendering: null, unreadable: {}, namespaces: null },
+      ...{
+        clusterVersion: 'v1.36.0',
+        abilities: [],
+        clusterId: null,
+        rendering: null,
+        unreadable: {},
+        namespaces: null,
+      },
     };
     const times = { observedSeconds: 60, heldSeconds: 15 };
     const taking = platform.transaction(async (transaction) => {

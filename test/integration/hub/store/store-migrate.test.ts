@@ -117,13 +117,21 @@ async function readerInTheWay() {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   onTestFinished(() => client.end());
-  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
+  await client.query(
+    `DROP FUNCTION berth_has_watchers, berth_send_hint, berth_hint_of_part, berth_hint_of_deployment,
+       berth_hint_of_listener CASCADE`,
+  );
+  await client.query('DROP TABLE change_watchers');
+  await client.query('ALTER TABLE log_requests DROP COLUMN kind, DROP COLUMN awaits_listener');
+  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory, DROP COLUMN abilities');
   await client.query('DROP TABLE deployment_hosts, uploads');
+  await client.query('DROP TABLE device_logins, access_tokens, sessions, people');
   await client.query('DROP FUNCTION berth_claim_hosts CASCADE');
   await client.query('ALTER TABLE tenants DROP COLUMN domain_token');
   await client.query(
     `ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes, DROP COLUMN quota_gpus,
-       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim`,
+       DROP COLUMN quota_gpus_generation, DROP COLUMN observed_domains, DROP COLUMN removing_claim,
+       DROP COLUMN updated_by`,
   );
   await client.query('ALTER TABLE events DROP COLUMN position');
   await client.query('DROP FUNCTION berth_event_position, berth_event_horizon');

@@ -1,7 +1,7 @@
 /** A server that answers like the API, and commands that call it in this process. */
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { onTestFinished, vi } from 'vitest';
 import type { ClientSettings } from '../../../../src/cli/command/host.ts';
 import { processHost, runCli } from '../../../../src/cli/run.ts';
@@ -10,27 +10,41 @@ export interface Call {
   /** Method and path, such as `GET /v2/usage`. */
   readonly line: string;
   readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  /** The value of a JSON body, otherwise its bytes. */
   readonly body: unknown;
+}
+
+/** Status and body of a response. Bytes are sent as they are. */
+export type FakeAnswer = readonly [number, unknown] | 'cut off' | undefined;
+
+function bodyOf(sent: Buffer, type: string | undefined): unknown {
+  if (type !== undefined && type !== 'application/json') return sent;
+  return sent.length === 0 ? undefined : JSON.parse(sent.toString());
 }
 
 /**
  * Starts a server.
- * @param answer status and body of a response. undefined: 404
+ * @param answer undefined: 404. `cut off`: the connection ends without a response
  */
-export async function fakeApi(answer: (call: Call) => readonly [number, unknown] | undefined) {
+export async function fakeApi(answer: (call: Call) => FakeAnswer) {
   const calls: Call[] = [];
   const server = createServer(async (request, response) => {
     const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://fake');
-    const sent = await text(request);
+    const { method, headers } = request;
+    const sent = await buffer(request);
     const call = {
-      line: `${request.method} ${pathname}`,
+      line: `${method} ${pathname}`,
       query,
-      body: sent === '' ? undefined : JSON.parse(sent),
+      headers,
+      body: bodyOf(sent, headers['content-type']),
     };
     calls.push(call);
-    const [status, body] = answer(call) ?? [404, { detail: 'There is no such object.' }];
+    const answered = answer(call) ?? [404, { detail: 'There is no such object.' }];
+    if (answered === 'cut off') return void response.destroy();
+    const [status, body] = answered;
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(status === 204 ? undefined : JSON.stringify(body));
+    response.end(status === 204 ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

@@ -91,6 +91,7 @@ printf '<%s>' "$@"; echo
         'berth diff -f pl\tap\t',
         'berth apply --file=pl\tap\t',
         'berth apply -f it\t-l a=b',
+        'berth deploy shop pl\t',
         // Two names begin like this, so only their common part is inserted.
         'berth apply -f my\t',
       ),
@@ -100,6 +101,7 @@ printf '<%s>' "$@"; echo
       '<diff><-f><plain/app.yaml>',
       '<apply><--file=plain/app.yaml>',
       "<apply><-f><it's.yaml><-l><a=b>",
+      '<deploy><shop><plain/>',
       '<apply><-f><my f>',
     ]);
   });

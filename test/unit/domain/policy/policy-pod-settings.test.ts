@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parsePolicy } from '../../../../src/app/policy-file.ts';
+import { parsePolicy } from '../../../../src/app/policy/policy-file.ts';
 import type { SourceConfig } from '../../../../src/domain/deployment/deployment.ts';
 import { HOSTING_MODES, type HostingMode } from '../../../../src/domain/deployment/source.ts';
 import type { PodSettings } from '../../../../src/domain/pod-settings/pod-settings.ts';

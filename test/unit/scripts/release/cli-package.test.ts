@@ -7,9 +7,11 @@ import { buildCliPackage, packageFiles } from '../../../../scripts/release/cli-p
 
 const projectFile = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 
+const BUNDLED = ['commander', 'ignore', 'modern-tar', 'openapi-fetch', 'openapi-typescript-helpers', 'yaml'];
+
 test('contains no module and no package of the server', () => {
   const { sources, packages } = modules();
-  expect(packages).toEqual(['commander', 'openapi-fetch', 'yaml']);
+  expect(packages).toEqual(['commander', 'ignore', 'modern-tar', 'openapi-fetch', 'yaml']);
   const modulesOf = (path: string) => path.split('/').slice(0, 2).join('/');
   const found = [...new Set([...sources.keys()].map(modulesOf))].sort();
   expect(found.filter((path) => !path.endsWith('.js'))).toEqual([
@@ -37,8 +39,9 @@ test('contains the locked versions of its dependencies, their licenses, and no a
   const bundled = new Set(
     [...files.keys()].flatMap((path) => /^node_modules\/([^/]+)/.exec(path)?.[1] ?? []),
   );
-  expect([...bundled]).toEqual(['commander', 'openapi-fetch', 'openapi-typescript-helpers', 'yaml']);
-  for (const name of bundled) expect([...files.keys()]).toContain(`node_modules/${name}/LICENSE`);
+  expect([...bundled]).toEqual(BUNDLED);
+  const licensed = [...files.keys()].map((path) => /^node_modules\/([^/]+)\/LICENSE(-MIT)?$/.exec(path)?.[1]);
+  for (const name of bundled) expect(licensed).toContain(name);
   expect(manifest).toMatchObject({ name: 'berth-cli', version: '1.2.3', license: 'Apache-2.0' });
   expect(files.get('package.json')).not.toMatch(/https?:|resolved|integrity/);
   expect([...files.keys()].filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
@@ -61,7 +64,7 @@ test('has the same bytes when it is built again with the same version and time',
 test('contains the packages of the folder that is named, not those of the checkout', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-cli-modules-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const name of ['commander', 'openapi-fetch', 'openapi-typescript-helpers', 'yaml']) {
+  for (const name of BUNDLED) {
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, version: '9.9.9' }));
   }

@@ -2,6 +2,7 @@ import type { DeploymentType, Source } from '../../../../domain/deployment/sourc
 import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
 import { nextPollSql } from '../fragments/branch-polls.ts';
+import { authorSql } from '../fragments/generation-author.ts';
 import { type TailParameters, WRITE_TAIL } from './write-tail.ts';
 
 /** The parameters with which both a creation and a change write a deployment. */
@@ -46,12 +47,12 @@ export const insertDeploymentStatement = statement<
   INSERT INTO deployments (id, tenant_id, name, source, deployment_type, source_config, source_revision_config,
     secrets_id, route_host, image_version, app_name, namespace, listener_id, tracing_project_id,
     latest_revision_id, has_runnable_revision, quota_cpu_m, quota_memory_mb, quota_storage_gi,
-    quota_gpus, quota_gpus_generation, next_poll_at)
+    quota_gpus, quota_gpus_generation, updated_by, next_poll_at)
   SELECT :deploymentId::uuid, :tenantId::uuid, :name::text, :source::text, :deploymentType::text,
     :sourceConfig::jsonb, :sourceRevisionConfig::jsonb, :setId::uuid, :routeHost::text, :imageVersion::text,
     :appName::text, :namespace::text, :listenerId::uuid, project.id, :revisionId::uuid, :revisionId::uuid IS NOT NULL,
     :quotaCpuM::bigint, :quotaMemoryMb::bigint, :quotaStorageGi::bigint, :quotaGpus::bigint, 1,
-    ${nextPollSql(':source::text', ':sourceConfig::jsonb')}
+    ${authorSql('1')}, ${nextPollSql(':source::text', ':sourceConfig::jsonb')}
   FROM project
   RETURNING *, NULL::text AS former_status
 ), ${WRITE_TAIL}`,

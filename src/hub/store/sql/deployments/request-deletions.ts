@@ -1,6 +1,7 @@
 import { WORK_CHANNEL } from '../../core/channels.ts';
 import { statement } from '../../core/statement.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
+import { authorSql } from '../fragments/generation-author.ts';
 
 /**
  * Requests deletions. Other deployments that are being deleted and share a tracing project get the same choice about
@@ -27,7 +28,7 @@ export const requestDeletionsStatement = statement<{
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = :deleteTracingProject,
     generation = generation + 1, quota_gpus_generation = quota_gpus_generation + 1, next_poll_at = NULL, keep_workloads = :keepWorkloads,
     purge_after = now() + make_interval(secs => :graceSeconds::float8), next_attempt_at = now(), attempts = 0,
-    updated_at = now()
+    updated_at = now(), updated_by = ${authorSql('generation + 1')}
   FROM former
   WHERE id = former_id AND tenant_id = :tenantId AND delete_requested_at IS NULL
   RETURNING id, tenant_id, listener_id, name, tracing_project_id, purge_after, former_status

@@ -2,6 +2,7 @@ import { statement } from '../../core/statement.ts';
 import type { DeploymentRow } from '../../deployments/deployment-row.ts';
 import { HISTORY_STATUS } from '../../deployments/status.ts';
 import { nextPollSql } from '../fragments/branch-polls.ts';
+import { authorSql } from '../fragments/generation-author.ts';
 import type { WrittenDeployment } from './insert-deployment.ts';
 import { type TailParameters, WRITE_TAIL } from './write-tail.ts';
 
@@ -29,6 +30,7 @@ export const updateDeploymentStatement = statement<
     source_config = :sourceConfig, source_revision_config = :sourceRevisionConfig, deployment_type = :deploymentType,
     route_host = :routeHost, image_version = :imageVersion, secrets_id = :secretsId,
     generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
+    updated_by = ${authorSql('generation + 1')},
     latest_revision_id = coalesce(:revisionId::uuid, latest_revision_id),
     has_runnable_revision = has_runnable_revision OR :revisionId::uuid IS NOT NULL,
     quota_cpu_m = :quotaCpuM, quota_memory_mb = :quotaMemoryMb, quota_storage_gi = :quotaStorageGi,

@@ -28,6 +28,7 @@ export const holdLeaseStatement = statement<
     clusterId: string | null;
     /** JSON. */
     unreadable: string;
+    abilities: readonly string[];
   },
   Columns<typeof listeners, 'awaitsInventory'>
 >(
@@ -35,7 +36,7 @@ export const holdLeaseStatement = statement<
   `UPDATE listeners l SET lease_holder = :holder, lease_epoch = :epoch,
   lease_expires_at = now() + make_interval(secs => :observedSeconds::float8),
   report_seq = CASE WHEN l.lease_epoch = :epoch THEN l.report_seq ELSE 0 END,
-  version = :version, cluster_version = :clusterVersion, rendering = coalesce(:rendering::jsonb, l.rendering),
+  version = :version, abilities = :abilities::text[], cluster_version = :clusterVersion, rendering = coalesce(:rendering::jsonb, l.rendering),
   cluster_reachable = :clusterReachable,
   compute_config = CASE WHEN :namespaces::jsonb IS NULL THEN l.compute_config
     ELSE l.compute_config || jsonb_build_object('k8s_namespaces', :namespaces::jsonb) END,

@@ -13,6 +13,12 @@ const contexts: Contexts = {
     two: { url: 'https://two.example/base', api_key: 'key-two' },
   },
 };
+const loggedIn: Contexts = {
+  current: 'me',
+  contexts: {
+    me: { url: 'https://one.example', access_token: 'berth_at_x', expires_at: '2026-11-30T12:00:00Z' },
+  },
+};
 const none: Contexts = { current: null, contexts: {} };
 
 type Settings = Parameters<typeof connectionOf>[1];
@@ -27,47 +33,67 @@ test.each<[string, Parameters<typeof connectionOf>, object]>([
   [
     'the current context',
     [{}, settings(), contexts],
-    { url: 'https://one.example', apiKey: 'key-one', tenantId: 'tenant-one', context: 'one' },
+    { url: 'https://one.example', credential: { apiKey: 'key-one' }, tenantId: 'tenant-one', context: 'one' },
   ],
   [
     'the named context',
     [{ context: 'two' }, settings(), contexts],
-    { url: 'https://two.example/base', apiKey: 'key-two', tenantId: null, context: 'two' },
+    { url: 'https://two.example/base', credential: { apiKey: 'key-two' }, tenantId: null, context: 'two' },
   ],
   [
     'the named context instead of the environment',
     [{ context: 'two' }, settings({ url: 'https://e.example', apiKey: 'e', tenantId: 'e' }), contexts],
-    { url: 'https://two.example/base', apiKey: 'key-two', tenantId: null },
+    { url: 'https://two.example/base', credential: { apiKey: 'key-two' }, tenantId: null },
   ],
   [
     'the environment instead of the current context',
     [{}, settings({ url: 'https://e.example', apiKey: 'e' }), contexts],
-    { url: 'https://e.example', apiKey: 'e', tenantId: null, context: null },
+    { url: 'https://e.example', credential: { apiKey: 'e' }, tenantId: null, context: null },
   ],
   [
     'the key of the environment with the URL of the option, without the tenant of the context',
     [{ url: 'https://one.example' }, settings({ apiKey: 'e' }), contexts],
-    { url: 'https://one.example', apiKey: 'e', tenantId: null, context: null },
+    { url: 'https://one.example', credential: { apiKey: 'e' }, tenantId: null, context: null },
   ],
   [
     'the tenant of the environment with the current context',
     [{}, settings({ tenantId: 'e' }), contexts],
-    { apiKey: 'key-one', tenantId: 'e' },
+    { credential: { apiKey: 'key-one' }, tenantId: 'e' },
   ],
   [
     'another path of the same API with the stored key',
     [{ url: 'https://one.example/proxy' }, settings(), contexts],
-    { url: 'https://one.example/proxy', apiKey: 'key-one' },
+    { url: 'https://one.example/proxy', credential: { apiKey: 'key-one' } },
   ],
   [
     'the URL of the option before that of the environment',
     [{ url: 'https://o.example' }, settings({ url: 'https://e.example', apiKey: 'e' }), none],
-    { url: 'https://o.example', apiKey: 'e' },
+    { url: 'https://o.example', credential: { apiKey: 'e' } },
+  ],
+  [
+    'the token of the current context',
+    [{}, settings(), loggedIn, new Date('2026-11-30T11:59:59Z')],
+    { url: 'https://one.example', credential: { accessToken: 'berth_at_x' }, tenantId: null, context: 'me' },
+  ],
+  [
+    'the token of the pipeline instead of the current context',
+    [{}, settings({ url: 'https://e.example', idToken: 'jwt', idTokenFile: '/f' }), contexts],
+    { url: 'https://e.example', credential: { idToken: { value: 'jwt' } }, context: null },
+  ],
+  [
+    'the file with the token of the pipeline',
+    [{}, settings({ url: 'https://e.example', idTokenFile: '/f', tenantId: 't' }), none],
+    { credential: { idToken: { file: '/f' } }, tenantId: 't' },
+  ],
+  [
+    'the key of the environment before the token of the pipeline',
+    [{}, settings({ url: 'https://e.example', apiKey: 'e', idToken: 'jwt' }), none],
+    { credential: { apiKey: 'e' } },
   ],
   [
     'the environment when the current context was removed',
     [{}, settings({ url: 'https://e.example', apiKey: 'e' }), { ...contexts, current: 'gone' }],
-    { url: 'https://e.example', apiKey: 'e' },
+    { url: 'https://e.example', credential: { apiKey: 'e' } },
   ],
 ])('uses %s', (_what, given, expected) => {
   expect(connectionOf(...given)).toMatchObject(expected);
@@ -90,6 +116,16 @@ test.each<[string, Parameters<typeof connectionOf>, string]>([
     'only the key is in the environment',
     [{}, settings({ apiKey: 'e' }), contexts],
     'it is not sent to the URL of the context one: set BERTH_URL, or unset BERTH_API_KEY',
+  ],
+  [
+    'only the token of the pipeline is in the environment',
+    [{}, settings({ idToken: 'jwt' }), contexts],
+    'BERTH_ID_TOKEN is set without BERTH_URL, so it is not sent to the URL of the context one',
+  ],
+  [
+    'the login of the context has expired',
+    [{}, settings(), loggedIn, new Date('2026-11-30T12:00:00Z')],
+    'the login of the context me expired at 2026-11-30T12:00:00Z: run berth login',
   ],
   [
     '--context and --url name different APIs',

@@ -23,7 +23,7 @@ test('a call is repeated without capabilities when the hub rejects them', async 
     asked.push(knows !== undefined);
     if (asked.length === 4) ending.abort();
     if (knows !== undefined) throw new HubError('refused', 'unknown parameter', 422);
-    return [];
+    return { log_requests: [] };
   };
   await serveLogRequests({
     hub: { logRequests },

@@ -12,7 +12,7 @@ function world() {
   const check = limitBodies({ total: 25_000, each: 18_000 });
   app.addHook('onRequest', async (request, reply) => {
     const [keyTenantId, keyId] = String(request.headers['x-api-key']).split('/');
-    request.caller = { keyTenantId: keyTenantId || null, keyId } as never;
+    request.caller = { principal: { kind: 'api_key', keyTenantId: keyTenantId || null, keyId } } as never;
     check(request, reply);
   });
   app.setErrorHandler((error, _, reply) =>

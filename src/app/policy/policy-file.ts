@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { type Config, ConfigError } from '../config/index.ts';
-import { type Policy, policyFileSchema, resolvePolicy } from '../domain/policy/policy.ts';
+import { type Config, ConfigError } from '../../config/index.ts';
+import { type Policy, policyFileSchema, resolvePolicy } from '../../domain/policy/policy.ts';
 
 /**
  * The policy of the hosting mode with the changes of the file BERTH_POLICY.

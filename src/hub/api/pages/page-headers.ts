@@ -25,11 +25,29 @@ const DOCS = policy({
   'connect-src': "'self'",
 });
 
-function setPageHeaders(reply: FastifyReply, contentSecurityPolicy: string): void {
+function setPageHeaders(
+  reply: FastifyReply,
+  contentSecurityPolicy: string,
+  referrerPolicy: 'no-referrer' | 'same-origin' = 'no-referrer',
+): void {
   reply
     .header('content-security-policy', contentSecurityPolicy)
     .header('x-frame-options', 'DENY')
-    .header('referrer-policy', 'no-referrer');
+    .header('referrer-policy', referrerPolicy);
+}
+
+/**
+ * For a page with one style, and maybe with a form for this API. With the policy no-referrer, browsers would send
+ * `Origin: null` with the form, which is rejected.
+ * @param style source of the style, such as its hash
+ */
+export function setStyledHeaders(
+  reply: FastifyReply,
+  style: string,
+  { hasForm }: { hasForm: boolean },
+): void {
+  const form: Record<string, string> = hasForm ? { 'form-action': "'self'" } : {};
+  setPageHeaders(reply, policy({ ...form, 'style-src': style }), hasForm ? 'same-origin' : 'no-referrer');
 }
 
 /** An `onRequest` hook for the pages below /docs and their resources. */

@@ -1,0 +1,69 @@
+import type { ObjectAnswer, ObjectRequest } from '../../../contract/protocol/object-protocol.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { type Clock, sleep } from '../../kube/client/clock.ts';
+import { type HubClient, HubError } from '../session/hub-client.ts';
+import type { Term } from '../session/term.ts';
+import { readObjects } from './read-objects.ts';
+
+/** Serves one request of a reader of objects. */
+
+export interface ObjectRequestOptions {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly hub: Pick<HubClient, 'sendObjects'>;
+  readonly term: Term;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fires to stop the read. */
+  readonly signal: AbortSignal;
+}
+
+const MAX_TRIES = 3;
+const RETRY_MS = 1000;
+/** HTTP status of the hub when the reader is gone. */
+const READER_GONE = 404;
+
+/** Log fields of a read, with the request id of the API. */
+const namesOf = ({
+  http_request_id: requestId,
+  request_id: objectRequestId,
+  deployment_id,
+}: ObjectRequest) => ({
+  ...(requestId === undefined ? {} : { requestId }),
+  objectRequestId,
+  deploymentId: deployment_id,
+});
+
+/** Sends an answer until the hub has it, the reader is gone, or the signal fires. @throws HubError after MAX_TRIES */
+async function send(
+  { hub, term, clock, signal }: ObjectRequestOptions,
+  requestId: string,
+  answer: Omit<ObjectAnswer, 'epoch'>,
+): Promise<void> {
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    try {
+      await hub.sendObjects(requestId, { epoch: term.epoch, ...answer }, { signal });
+      return;
+    } catch (error) {
+      if (!(error instanceof HubError)) throw error;
+      if (error.status === READER_GONE) return;
+      if (error.kind === 'conflict') term.end(error.message);
+      if (!error.retryable || tries >= MAX_TRIES) throw error;
+      await sleep(clock, error.retryAfterMs ?? RETRY_MS, signal);
+    }
+  }
+}
+
+/** Reads the objects and sends them. Never rejects. */
+export async function serveObjectRequest(
+  options: ObjectRequestOptions,
+  request: ObjectRequest,
+): Promise<void> {
+  const { client, logger, signal } = options;
+  try {
+    await send(options, request.request_id, await readObjects({ client, request, signal }));
+  } catch (error) {
+    if (signal.aborted) return;
+    logger.warn({ ...namesOf(request), err: String(error) }, 'failed to send objects to a reader');
+  }
+}

@@ -1,0 +1,125 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isExpired } from '../../../domain/core/api-key.ts';
+import { findLiveApiKey } from '../../store/tenancy/api-keys.ts';
+import { type Caller, type CredentialFinders, callerOf } from '../core/auth.ts';
+import { onDisconnect } from '../core/client-disconnect.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import type { LostRights } from '../core/line-stream.ts';
+import { createWorkHints } from '../listeners/work-hints.ts';
+import { sessionFinder } from '../sign-in/session-finder.ts';
+import { tokenFinder } from '../tokens/token-finder.ts';
+import { AUTHENTICATION, keyPrincipal } from './api-key-cache.ts';
+import { admissionOf, credentialIdOf, isSession, type Principal } from './principal.ts';
+
+/**
+ * Ends long responses whose callers lose their rights: by a sign-out, the revocation of a credential, or the loss of a
+ * role. Notifications make this immediate. A check at an interval finds what a notification missed.
+ */
+
+/** How often the rights of a stream are checked without a notification, in milliseconds. */
+const CHECK_MS = 3_000;
+/** Time for which a client can still take the last line of a stream that lost its rights, in milliseconds. */
+const LAST_LINE_MS = 1_000;
+
+/** Whether the caller of a request still has all rights with which the request was admitted. */
+export type AccessCheck = (request: FastifyRequest) => Promise<boolean>;
+
+/** Reads a principal again, past all caches. null: its credential is no longer valid. */
+async function refresh(
+  { database }: ApiDeps,
+  { sessions, tokens }: Pick<CredentialFinders, 'sessions' | 'tokens'>,
+  principal: Principal,
+): Promise<Principal | null> {
+  switch (principal.kind) {
+    case 'api_key': {
+      const { keyId } = principal;
+      if (keyId === null) return principal;
+      const key = await database.forPlatform(AUTHENTICATION).read((reader) => findLiveApiKey(reader, keyId));
+      return key === null ? null : keyPrincipal(key);
+    }
+    case 'key_session':
+    case 'person_session':
+      return sessions.byId(principal.sessionId);
+    case 'person_token':
+    case 'workload':
+      return tokens.byId(principal.tokenId);
+  }
+}
+
+/** Whether a principal has at least the rights of a caller in the same tenant. */
+export function keepsRights({ tenantId, scopes }: Caller, principal: Principal): boolean {
+  const admission = admissionOf(principal, tenantId);
+  if (admission.kind !== 'admitted' && admission.kind !== 'lookup') return false;
+  return admission.tenantId === tenantId && scopes.every((scope) => admission.scopes.includes(scope));
+}
+
+export function accessCheck(
+  deps: ApiDeps,
+  finders: Pick<CredentialFinders, 'sessions' | 'tokens'> = {
+    sessions: sessionFinder(deps),
+    tokens: tokenFinder(deps),
+  },
+): AccessCheck {
+  const clock = deps.clock ?? (() => new Date());
+  return async (request) => {
+    const caller = callerOf(request);
+    const principal = await refresh(deps, finders, caller.principal);
+    if (principal === null || isExpired(principal.expiresAt, clock())) return false;
+    return keepsRights(caller, principal);
+  };
+}
+
+/** Why a stream of a caller ends, for its last line. */
+function lossOf(principal: Principal): string {
+  if (principal.kind === 'api_key') return 'The API key is no longer valid.';
+  return `The ${isSession(principal) ? 'session' : 'access token'} has ended, or a role was lost.`;
+}
+
+export interface AccessWatch {
+  /** Checks the rights of a caller now. */
+  readonly isAllowed: AccessCheck;
+  /**
+   * Watches the caller of a long response. The signal aborts within five seconds after the caller has lost its rights.
+   * Shortly after that, the connection is closed, so that a client that does not read keeps no stream open.
+   */
+  lost(request: FastifyRequest, reply: FastifyReply): LostRights;
+}
+
+export function createAccessWatch(
+  deps: ApiDeps,
+  isAllowed: AccessCheck = accessCheck(deps),
+  { checkMs = CHECK_MS, lastLineMs = LAST_LINE_MS } = {},
+): AccessWatch {
+  const hints = deps.accessHints ?? createWorkHints();
+  return {
+    isAllowed,
+    lost(request, reply) {
+      const lost = new AbortController();
+      const over = new AbortController();
+      const { principal } = callerOf(request);
+      const id = credentialIdOf(principal);
+      const end = { end: lossOf(principal), reason: 'denied' } as const;
+      let closing: NodeJS.Timeout | undefined;
+      // One listener for everything, because Node warns of responses with many.
+      onDisconnect(reply, () => {
+        over.abort();
+        clearTimeout(closing);
+      });
+      const watch = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          const ticket = hints.ticket(id);
+          await hints.wait(id, ticket, checkMs, over.signal);
+          if (over.signal.aborted) return;
+          // If the database does not respond, the stream has nothing to send either, and the next check decides.
+          if (!(await isAllowed(request).catch(() => true))) {
+            lost.abort(end);
+            closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
+            return;
+          }
+        }
+      };
+      void watch();
+      return { signal: lost.signal, end };
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { TokenOwner } from '../../store/tokens/access-tokens.ts';
+import type { Caller } from '../core/auth.ts';
+import { keyOf, type Principal } from '../tenancy/principal.ts';
+
+/** Which access tokens a caller may list and revoke. */
+
+/** Whether the caller administers the tenant of the request, or the platform if the request names no tenant. */
+export function isAdmin({ principal, tenantId, scopes }: Caller): boolean {
+  if (scopes.includes('admin')) return true;
+  if (!('grants' in principal)) return false;
+  return principal.grants.tenants.some(
+    (grant) => grant.tenantId === tenantId && grant.roles.includes('admin'),
+  );
+}
+
+/** The tokens that belong to the caller itself; null: an API key has none. */
+export function ownTokens(principal: Principal): TokenOwner | null {
+  if (keyOf(principal) !== null) return null;
+  if ('person' in principal) return { of: 'person', personId: principal.person.id };
+  return 'tokenId' in principal ? { of: 'token', tokenId: principal.tokenId } : null;
+}
+
+/** The tokens that the caller administers; null: the caller is not an admin. */
+export function administeredTokens(caller: Caller): TokenOwner | null {
+  if (!isAdmin(caller)) return null;
+  return caller.tenantId === null ? { of: 'platform' } : { of: 'tenant', tenantId: caller.tenantId };
+}

@@ -1,0 +1,57 @@
+/** Uploads that are interrupted or rejected, against a server that answers like the API. */
+import { describe, expect, test } from 'vitest';
+import { command, type FakeAnswer } from '../fake-api.ts';
+import { api, app, deployment, list, revision, UPLOAD, uploads } from './deploy-api.ts';
+
+describe('an upload', () => {
+  test.each<[string, FakeAnswer]>([
+    ['the connection is cut off', 'cut off'],
+    ['the API is busy', [503, { detail: 'busy' }]],
+    ['a gateway has no backend', [502, 'no backend']],
+    ['a gateway does not get a response', [504, 'late']],
+    ['the API waited too long', [408, { detail: 'late' }]],
+  ])('is repeated with the same bytes when %s', async (_what, first) => {
+    const answers = [first];
+    const { url, calls } = await api({ [UPLOAD]: () => answers.shift() ?? [201, revision()] });
+    const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
+    expect(code, err).toBe(0);
+    const bodies = uploads(calls).map(({ body }) => (body as Buffer).toString('base64'));
+    expect(bodies).toHaveLength(2);
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  test('is repeated while the API stores the previous try, but not when it rejects the first one', async () => {
+    const conflict: FakeAnswer = [409, { detail: 'The same upload is being stored.' }];
+    const answers: FakeAnswer[] = ['cut off', conflict, [201, revision()], conflict];
+    const { url, calls } = await api({ [UPLOAD]: () => answers.shift() });
+    expect(await command(['deploy', 'shop', app(), '--no-wait'], { url })).toMatchObject({ code: 0 });
+    expect(await command(['deploy', 'shop', app(), '--no-wait'], { url })).toMatchObject({ code: 1 });
+    expect(uploads(calls)).toHaveLength(4);
+  });
+
+  test('ends with the exit code 3 when the API stays busy', async () => {
+    const { url, calls } = await api({ [UPLOAD]: () => [503, { detail: 'busy' }] });
+    expect(await command(['deploy', 'shop', app()], { url })).toMatchObject({ code: 3 });
+    expect(uploads(calls)).toHaveLength(4);
+  });
+
+  test('is not repeated when the API rejects an entry, and names the entry', async () => {
+    const detail = [{ loc: ['body', 'x/y'], msg: 'the entry is a device', type: 'entry_type' }];
+    const { url, calls } = await api({ [UPLOAD]: () => [400, { detail }] });
+    const { code, err } = await command(['deploy', 'shop', app()], { url });
+    expect(code).toBe(1);
+    expect(err).toContain('body.x/y: the entry is a device');
+    expect(uploads(calls)).toHaveLength(1);
+  });
+
+  test('of the same folder creates no revision, and prints no log of a build that has ended', async () => {
+    const { url, calls } = await api({
+      'GET /v2/deployments': () => list(deployment()),
+      [UPLOAD]: () => [200, revision({ status: 'DEPLOYED' })],
+    });
+    const { code, err } = await command(['deploy', 'shop', app()], { url });
+    expect(code, err).toBe(0);
+    expect(calls.filter(({ line }) => line.endsWith('/build-logs'))).toEqual([]);
+    expect(err).toContain('revision 3 has the same files and settings, so no other one was created\n');
+  });
+});

@@ -1,0 +1,83 @@
+import { EventEmitter } from 'node:events';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { expect, test, vi } from 'vitest';
+import { untilLost } from '../../../../../src/hub/api/core/line-stream.ts';
+import { createWorkHints } from '../../../../../src/hub/api/listeners/work-hints.ts';
+import { createAccessWatch, keepsRights } from '../../../../../src/hub/api/tenancy/access-watch.ts';
+import type { KeyPrincipal } from '../../../../../src/hub/api/tenancy/principal.ts';
+
+const KEY: KeyPrincipal = {
+  kind: 'api_key',
+  keyId: 'key-1',
+  keyName: 'test',
+  scopes: ['deployments:read', 'secrets:read'],
+  expiresAt: null,
+  keyTenantId: 'shop',
+};
+const CALLER = { principal: KEY, tenantId: 'shop', scopes: KEY.scopes };
+
+function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000) {
+  const accessHints = createWorkHints();
+  const raw = Object.assign(new EventEmitter(), { destroyed: false, destroy: vi.fn() });
+  const request = { caller: CALLER } as unknown as FastifyRequest;
+  const deps = { accessHints } as unknown as Parameters<typeof createAccessWatch>[0];
+  const created = createAccessWatch(deps, isAllowed, { checkMs, lastLineMs: 5 });
+  const lost = created.lost(request, { raw } as unknown as FastifyReply);
+  return { ...lost, accessHints, raw };
+}
+
+test('aborts when a notification names the credential, and closes the connection of a client that does not read', async () => {
+  let allowed = true;
+  const { signal, end, accessHints, raw } = watch(async () => allowed);
+  allowed = false;
+  accessHints.notify(['another']);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(signal.aborted).toBe(false);
+  accessHints.notify(['key-1']);
+  await vi.waitFor(() => expect(signal.aborted).toBe(true));
+  expect(end).toEqual({ end: 'The API key is no longer valid.', reason: 'denied' });
+  await vi.waitFor(() => expect(raw.destroy).toHaveBeenCalledOnce());
+});
+
+test('aborts without a notification, and survives a check that fails', async () => {
+  const isAllowed = vi.fn<() => Promise<boolean>>().mockRejectedValueOnce(new Error('no database'));
+  isAllowed.mockResolvedValueOnce(true).mockResolvedValue(false);
+  const { signal } = watch(isAllowed, 5);
+  await vi.waitFor(() => expect(signal.aborted).toBe(true));
+  expect(isAllowed).toHaveBeenCalledTimes(3);
+});
+
+test('stops to check when the response is over', async () => {
+  const isAllowed = vi.fn(async () => true);
+  const { raw } = watch(isAllowed, 5);
+  raw.emit('close');
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(isAllowed.mock.calls.length).toBeLessThan(3);
+});
+
+test('a caller keeps its rights only with all scopes, in the same tenant', () => {
+  expect(keepsRights(CALLER, KEY)).toBe(true);
+  expect(keepsRights(CALLER, { ...KEY, scopes: ['deployments:read', 'secrets:read', 'admin'] })).toBe(true);
+  expect(keepsRights(CALLER, { ...KEY, scopes: ['deployments:read'] })).toBe(false);
+  expect(keepsRights(CALLER, { ...KEY, keyTenantId: 'bank' })).toBe(false);
+});
+
+test('a stream drops what is pending when the rights are lost', async () => {
+  const lost = new AbortController();
+  const end = { end: 'over', reason: 'denied' } as const;
+  let isOpen = true;
+  async function* source() {
+    try {
+      yield [{ line: 1 }];
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      yield [{ line: 2 }];
+    } finally {
+      isOpen = false;
+    }
+  }
+  const seen: object[] = [];
+  setTimeout(() => lost.abort(), 5);
+  for await (const batch of untilLost(source(), { signal: lost.signal, end })) seen.push(...batch);
+  expect(seen).toEqual([{ line: 1 }, end]);
+  await vi.waitFor(() => expect(isOpen).toBe(false));
+});
