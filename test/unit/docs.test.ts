@@ -9,9 +9,24 @@ import { SETTINGS } from '../../src/config/index.ts';
 import { allShellBlocks, pages, root, shellBlocks, textOf } from '../docs/pages.ts';
 
 /** Requirements that a test on one machine does not meet. */
-const NEEDS = ['a cluster', 'a database', 'a registry', 'docker', 'npm and Go alone'];
+const NEEDS = [
+  'a cluster',
+  'a database',
+  'a login',
+  'a pipeline with an OIDC token',
+  'a registry',
+  'an identity provider and a browser',
+  'docker',
+  'npm and Go alone',
+];
 /** Variables of clients and tests, which are no settings of a role. */
-const OTHER_VARIABLES = ['BERTH_URL', 'BERTH_API_KEY', 'BERTH_TENANT_ID'];
+const OTHER_VARIABLES = [
+  'BERTH_URL',
+  'BERTH_API_KEY',
+  'BERTH_TENANT_ID',
+  'BERTH_ID_TOKEN',
+  'BERTH_ID_TOKEN_FILE',
+];
 const FOLDERS = 'src|test|docs|manifests|scripts|crds';
 
 const all = pages().map((page) => ({ page, text: textOf(page) }));

@@ -508,6 +508,16 @@ describe('an interrupted upload', () => {
     expect((await stuck.response).status).toBe(408);
   });
 
+  test('frees its place when it is rejected, before the rest of its body arrives', async () => {
+    const external = await create(client);
+    const held = [open(external, await packed, 100_000), open(external, await packed, 100_000)];
+    // Both are rejected within this time.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await upload(await internal(), await gzipped(folderOf('after')))).status).toBe(201);
+    for (const each of held) each.end();
+    for (const each of held) expect((await each.response).status).toBe(400);
+  });
+
   test('waits for its turn when the tenant has as many uploads as it may have', async () => {
     const deployment = await internal();
     const two = [open(deployment, await packed, 50_000), open(deployment, await packed, 50_000)];
