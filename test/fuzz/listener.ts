@@ -83,7 +83,12 @@ export async function startListener(
       await Promise.all([
         ...wanted.log_requests.map(({ request_id: id }) => answer(() => hub.logChunk(id, chunk))),
         ...(wanted.object_requests ?? []).map(({ request_id: id, query: { read } }) =>
-          answer(() => hub.sendObjects(id, { epoch, ...(read === 'map' ? { map: NO_OBJECTS } : { object: ONE_OBJECT }) })),
+          answer(() =>
+            hub.sendObjects(id, {
+              epoch,
+              ...(read === 'map' ? { map: NO_OBJECTS } : { object: ONE_OBJECT }),
+            }),
+          ),
         ),
       ]);
     }

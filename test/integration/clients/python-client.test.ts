@@ -32,17 +32,22 @@ afterAll(async () => {
 });
 
 test.skipIf(reason !== null)(
-  'openapi-python-client generates without warnings, and its client creates, polls, patches, lists and deletes a deployment',
+  'openapi-python-client generates all operations but one stream, and its client creates, polls, patches, lists and deletes a deployment',
   async () => {
     const url = berth.process().url;
     const output = ['--meta', 'none', '--output-path', join(folder, 'berth_client')];
     const generated = await runProgram(
       join(programs, 'openapi-python-client'),
-      ['generate', '--url', new URL('/openapi.json', url).href, '--fail-on-warning', ...output],
+      ['generate', '--url', new URL('/openapi.json', url).href, ...output],
       { env },
     );
     expect(generated.code, generated.output).toBe(0);
-    expect(generated.output).not.toMatch(/warning|skipping|unable/i);
+    // It has no streams. Other operations that stream can respond with JSON, too.
+    const warnings = generated.output.split('\n').filter((line) => /warning|skipping|unable/i.test(line));
+    expect(warnings, generated.output).toEqual([
+      expect.stringContaining('Warning(s) encountered while generating'),
+      'WARNING parsing GET /v2/watch within events.',
+    ]);
     const used = await runProgram(join(programs, 'python'), [SCRIPT], {
       env: { ...env, BERTH_URL: url, BERTH_API_KEY: berth.apiKey, BERTH_TENANT_ID: berth.tenantId },
     });

@@ -45,9 +45,13 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
     client.call('POST', `/v2/integrations/${ids['integration_id']}/webhook-secret`),
 };
 
-/** A tenant cannot be deleted with a key of its own; the listener protocol's writes are events of deployments. */
+/**
+ * A tenant cannot be deleted with a key of its own, and an access token revokes only itself (access-tokens.test.ts). The listener
+ * protocol's writes are events of deployments.
+ */
+const ELSEWHERE: ReadonlySet<string> = new Set(['DELETE /v2/tenants/:tenant_id', 'DELETE /v2/auth/token']);
 const isElsewhere = (route: KnownRoute) =>
-  nameOf(route) === 'DELETE /v2/tenants/:tenant_id' || route.url.startsWith('/v2/listeners/:listener_id/');
+  ELSEWHERE.has(nameOf(route)) || route.url.startsWith('/v2/listeners/:listener_id/');
 
 test('every route that writes records an event with the API key as its actor', async () => {
   const silent: string[] = [];

@@ -56,7 +56,10 @@ describe('Idempotency-Key', () => {
     /^\/v2\/deployments(\/:deployment_id\/revisions(\/:revision_id\/(rollback|redeploy))?)?$/.test(url);
 
   test('is rejected with 422 by each POST that does not support it', async () => {
-    const others = api.routes.filter(({ method, url }) => method === 'POST' && !isHonoured(url));
+    // Pages for people are apart.
+    const others = api.routes.filter(
+      ({ method, url }) => method === 'POST' && url.startsWith('/v2/') && !isHonoured(url),
+    );
     expect(others.length).toBeGreaterThan(4);
     const before = await api.rowCounts();
     for (const { url } of others) {
