@@ -4,13 +4,13 @@ import { command, type FakeAnswer } from '../fake-api.ts';
 import { api, app, deployment, list, revision, UPLOAD, uploads } from './deploy-api.ts';
 
 describe('an upload', () => {
-  test.each<[string, FakeAnswer]>([
-    ['the connection is cut off', 'cut off'],
-    ['the API is busy', [503, { detail: 'busy' }]],
-    ['a gateway has no backend', [502, 'no backend']],
-    ['a gateway does not get a response', [504, 'late']],
-    ['the API waited too long', [408, { detail: 'late' }]],
-  ])('is repeated with the same bytes when %s', async (_what, first) => {
+  test.each<[string, FakeAnswer, string]>([
+    ['the connection is cut off', 'cut off', '[^:]+'],
+    ['the API is busy', [503, { detail: 'busy\n' }], '503: busy '],
+    ['a gateway has no backend', [502, Buffer.from('<html>')], '502: The response contains no details\\.'],
+    ['a gateway does not get a response', [504, Buffer.alloc(0)], '504: The response contains no details\\.'],
+    ['the API waited too long', [408, { detail: 'late' }], '408: late'],
+  ])('is repeated with the same bytes, and says why, when %s', async (_what, first, reason) => {
     const answers = [first];
     const { url, calls } = await api({ [UPLOAD]: () => answers.shift() ?? [201, revision()] });
     const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
@@ -18,6 +18,9 @@ describe('an upload', () => {
     const bodies = uploads(calls).map(({ body }) => (body as Buffer).toString('base64'));
     expect(bodies).toHaveLength(2);
     expect(new Set(bodies).size).toBe(1);
+    expect(err.match(/^the upload failed .*$/gm)).toEqual([
+      expect.stringMatching(`^the upload failed \\(${reason}\\); sending it again in 0\\.5 s$`),
+    ]);
   });
 
   test('is repeated while the API stores the previous try, but not when it rejects the first one', async () => {
