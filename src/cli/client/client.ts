@@ -6,7 +6,7 @@ import createFetchClient, {
 } from 'openapi-fetch';
 import type { paths } from './api.gen.ts';
 import { ApiProblem, problemOf } from './call-problem.ts';
-import { sendPatiently } from './send.ts';
+import { type OnRetry, sendPatiently } from './send.ts';
 
 /** A typed client of the HTTP API: openapi-fetch, with retries and with errors for people. */
 
@@ -58,12 +58,14 @@ export interface Client {
    * Calls an operation that stores the body of a POST under its digest. After an interruption, the body is sent again from
    * its start.
    * @param body the content, for each try
+   * @param onRetry called with the reason and the pause before the body is sent again
    * @throws ApiProblem
    */
   upload<Path extends ClientPathsWithMethod<Api, 'post'>>(
     path: Path,
     options: Omit<Options<'post', Path>, 'body'>,
     body: () => AsyncIterable<Uint8Array>,
+    onRetry?: OnRetry,
   ): Promise<MethodResponse<Api, 'post', Path>>;
 }
 
@@ -161,8 +163,9 @@ export function createClient(options: ClientOptions): Client {
       throw unreadable(origin, problem);
     });
     if (response.ok) return data;
-    // A 404 from another server does not mean that the deployment does not exist.
-    if (typeof error === 'string' && error !== '') throw notThisApi(origin, `${response.status}: `);
+    // A 404 from another server does not mean that the deployment does not exist. A 413 is from a proxy before the API.
+    if (typeof error === 'string' && error !== '' && response.status !== 413)
+      throw notThisApi(origin, `${response.status}: `);
     throw problemOf(response.status, error, response.headers.get('x-request-id'));
   }
 
@@ -179,8 +182,8 @@ export function createClient(options: ClientOptions): Client {
       const body = await call('get', path, { ...options, parseAs: 'stream', fetch: open });
       yield* linesOf(body as ReadableStream<Uint8Array> | undefined, origin);
     },
-    async upload(path, options, upload) {
-      const send = (sent: Request) => sendPatiently(sent, { upload });
+    async upload(path, options, upload, onRetry = () => undefined) {
+      const send = (sent: Request) => sendPatiently(sent, { upload, onRetry });
       return (await call('post', path, { ...options, fetch: send })) as never;
     },
   };

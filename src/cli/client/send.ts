@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiProblem } from './call-problem.ts';
+import { ApiProblem, problemOf } from './call-problem.ts';
 
 /** Sends requests with a timeout and retries. */
 
@@ -20,7 +20,12 @@ export interface Sending {
   readonly isStream?: boolean;
   /** An upload: the content of the body, for each try. The timeout applies to each part of the content, and to the response. */
   readonly upload?: () => AsyncIterable<Uint8Array>;
+  /** Called before the pause that precedes each retry. */
+  readonly onRetry?: OnRetry;
 }
+
+/** @param reason why the request is sent again */
+export type OnRetry = (reason: string, pauseMs: number) => void;
 
 function pauseBefore(tries: number, response: Response | null): number {
   const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
@@ -86,16 +91,24 @@ async function sendOnce(request: Request, { isStream, upload }: Sending): Promis
   }
 }
 
+/** Why a request is sent again. Reads the response to its end. */
+async function reasonOf(outcome: Response | NoAnswer): Promise<string> {
+  if (!(outcome instanceof Response)) return outcome.message;
+  const body: unknown = await outcome.json().catch(() => null);
+  return problemOf(outcome.status, body, null).message;
+}
+
 /** PATCH and DELETE are idempotent. POST is idempotent with an Idempotency-Key, and an upload because of its digest. */
 function isIdempotent({ method, headers }: Request, { upload }: Sending): boolean {
   return method !== 'POST' || upload !== undefined || headers.has('idempotency-key');
 }
 
 /** Whether a request can be sent again after a response. */
-function isRetried({ status }: Response, { upload }: Sending, tries: number): boolean {
+function isRetried({ status, headers }: Response, { upload }: Sending, tries: number): boolean {
   if (upload === undefined) return TRY_AGAIN.has(status);
-  // After an interruption, the API may still be storing the previous try, and then rejects the next one.
-  return UPLOAD_AGAIN.has(status) || (status === 409 && tries > 1);
+  if (status !== 409) return UPLOAD_AGAIN.has(status);
+  // The API removes an old upload with the same digest, or may still be storing the previous try.
+  return headers.has('retry-after') || tries > 1;
 }
 
 /**
@@ -111,8 +124,10 @@ export async function sendPatiently(request: Request, sending: Sending = {}): Pr
         ? isRetried(outcome, sending, tries)
         : outcome.again && isIdempotent(request, sending);
     if (again && tries < MAX_TRIES && !request.signal.aborted) {
-      await response?.body?.cancel();
-      await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);
+      const pauseMs = pauseBefore(tries, response);
+      if (sending.onRetry === undefined) await response?.body?.cancel();
+      else sending.onRetry(await reasonOf(outcome), pauseMs);
+      await delay(pauseMs, undefined, { signal: request.signal }).catch(() => undefined);
       continue;
     }
     if (outcome instanceof Response) return outcome;

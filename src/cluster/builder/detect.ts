@@ -70,6 +70,8 @@ function detectNode(files: FolderFiles): Detected {
   const { scripts, main } = content;
   const shared = { language: 'node', version: nodeVersion(content) } as const;
   const web = webProcess(files);
+  // Pods run this process, so a start script or a main that does not exist must not fail the build.
+  if (web !== null) return { config: { ...shared, command: shell(web) }, from: PROCFILE };
   if (isObject(scripts) && filledText(scripts['start']))
     return { config: { ...shared, command: ['npm', 'start'] }, from: PACKAGE };
   if (filledText(main)) {
@@ -78,7 +80,6 @@ function detectNode(files: FolderFiles): Detected {
       throw invalid(`${PACKAGE} is invalid: main must be a path in the folder`);
     return { config: { ...shared, entrypoint }, from: PACKAGE };
   }
-  if (web !== null) return { config: { ...shared, command: shell(web) }, from: PROCFILE };
   throw invalid(
     `${PACKAGE} has neither a start script nor main, and there is no ${PROCFILE} with a process web: add one of them, or ${HELP}`,
   );

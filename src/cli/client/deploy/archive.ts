@@ -75,23 +75,31 @@ async function write(
   folder: SourceFolder,
   handle: FileHandle,
   stopped: AbortSignal,
-  maxBytes: number,
+  { packedBytes, unpackedBytes }: Limits,
 ): Promise<Written> {
   const hash = createHash('sha256');
   let size = 0;
+  const exceeds = (what: string, maxBytes: number) =>
+    tooLarge(`${what} is larger than the limit of ${sizeText(maxBytes)}`, folder.entries, 'bytes');
+  // The sum of the files is checked earlier. The archive also has headers of long paths, and an end.
+  async function* checked(unpacked: AsyncIterable<Uint8Array>) {
+    let bytes = 0;
+    for await (const chunk of unpacked) {
+      bytes += chunk.length;
+      if (bytes > unpackedBytes) throw exceeds('the archive without compression', unpackedBytes);
+      yield chunk;
+    }
+  }
   const store = async (packed: AsyncIterable<Buffer>) => {
     for await (const chunk of packed) {
       size += chunk.length;
-      if (size > maxBytes) {
-        const limit = sizeText(maxBytes);
-        throw tooLarge(`the packed folder is larger than the limit of ${limit}`, folder.entries, 'bytes');
-      }
+      if (size > packedBytes) throw exceeds('the packed folder', packedBytes);
       hash.update(chunk);
       await handle.appendFile(chunk);
     }
   };
   // Node writes neither a time nor a name into the header.
-  await pipeline(Readable.fromWeb(tarOf(folder)), createGzip(), store, { signal: stopped });
+  await pipeline(Readable.fromWeb(tarOf(folder)), checked, createGzip(), store, { signal: stopped });
   return { size, digest: hash.digest('hex') };
 }
 
@@ -110,16 +118,12 @@ function asUsageError(error: unknown): unknown {
  * platform. The caller closes it.
  * @throws UsageError when an entry cannot be read or was changed, or the archive is too large
  */
-export async function pack(
-  folder: SourceFolder,
-  stopped: AbortSignal,
-  { packedBytes }: Limits,
-): Promise<Archive> {
+export async function pack(folder: SourceFolder, stopped: AbortSignal, limits: Limits): Promise<Archive> {
   const { handle, close } = await openTemporary().catch((error) => {
     throw asUsageError(error);
   });
   try {
-    const written = await write(folder, handle, stopped, packedBytes);
+    const written = await write(folder, handle, stopped, limits);
     return { ...written, chunks: () => chunksOf(handle, written.size), close };
   } catch (error) {
     await close();

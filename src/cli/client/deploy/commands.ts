@@ -15,14 +15,15 @@ import type { FolderDeployOptions } from './deploy-folder.ts';
 const DETAILS = `With --image or --ref, deploys an image, or builds a ref of the repository. If the deployment already has it, a new revision
 resolves the tag again, or builds the newest commit.
 
-Otherwise deploys a folder: packs it, uploads it, and builds an image as from a repository, without a git host. If no
-deployment has the name, it is created. The log of the build is printed on standard error. A revision keeps its upload and its
-settings, so a rollback and a redeployment do not need the folder. If the latest revision has the same files and settings,
-nothing is built.
+With a folder, packs it, uploads it, and builds an image as from a repository, without a git host. The current folder is ".",
+and is sent only if it is named. If no deployment has the name, it is created. The log of the build is printed on standard
+error. A revision keeps its upload and its settings, so a rollback and a redeployment do not need the folder. If the latest
+revision has the same files and settings, nothing is built.
 
 Of a folder, .git is never sent, and neither is what .gitignore excludes, also in the folders above up to the root of the
 repository. .berthignore has the same syntax, and takes precedence: "!dist/" sends a folder that git ignores. .env* is left
-out. Links must stay inside the folder. An upload has at most 64 MiB packed, 512 MiB unpacked and 50000 files, unless the
+out. A warning names other files that often contain secrets, such as .npmrc, .netrc and private keys, which are sent. Links must
+stay inside the folder. An upload has at most 64 MiB packed, 512 MiB unpacked and 50000 files, unless the
 platform has other limits.
 
 Each step is printed on standard error. If the build or the rollout fails, the exit code is 1 and the message names the source
@@ -51,12 +52,14 @@ const FOR_FOLDERS = [
 /** Options that have no effect with --dry-run, which calls no API. */
 const FOR_CALLS = ['file', 'wait', 'timeout', 'url', 'context'];
 
-/** @throws UsageError for a folder beside an image or a ref */
+/** @throws UsageError unless there is exactly one of a folder, an image and a ref. Commander rejects an image with a ref. */
 function checkSource(folder: string | undefined, { image, ref }: DeployOptions): void {
-  if (folder !== undefined && (image !== undefined || ref !== undefined))
-    throw new UsageError(
-      `a folder excludes ${image === undefined ? '--ref' : '--image'}: remove one of them`,
-    );
+  const option = image !== undefined ? '--image' : ref !== undefined ? '--ref' : null;
+  if (folder !== undefined && option !== null)
+    throw new UsageError(`a folder excludes ${option}: remove one of them`);
+  // The current folder is no default: a forgotten --image would send it.
+  if (folder === undefined && option === null)
+    throw new UsageError('name a folder (. is the current one), --image or --ref');
 }
 
 async function deploy(
@@ -65,16 +68,16 @@ async function deploy(
   folder: string | undefined,
   options: DeployOptions,
 ): Promise<Exit | undefined> {
-  if (options.image !== undefined || options.ref !== undefined) {
+  if (folder === undefined) {
     const { deploy: deployImage } = await import('../deployments/write.ts');
     return deployImage(context, name, options);
   }
   const { deployFolder } = await import('./deploy-folder.ts');
-  return deployFolder(context, name, folder ?? '.', options);
+  return deployFolder(context, name, folder, options);
 }
 
 /** `--dry-run` needs no API and no key. */
-function preview(host: Host, folder: string | undefined, options: DeployOptions): Promise<void> {
+function preview(host: Host, folder: string, options: DeployOptions): Promise<void> {
   return guarded(host, async (stopped) => {
     const [{ preview: show }, { checkBuildFiles }] = await Promise.all([
       import('./listing.ts'),
@@ -85,7 +88,7 @@ function preview(host: Host, folder: string | undefined, options: DeployOptions)
       print: (text: string) => console.log(text),
       note: (text: string) => console.error(text),
     };
-    return show({ ...streams, format, includeEnv, limits, stopped }, folder ?? '.', (found) =>
+    return show({ ...streams, format, includeEnv, limits, stopped }, folder, (found) =>
       checkBuildFiles(found, options),
     );
   });
@@ -128,7 +131,7 @@ export function buildDeploy(made: Command, host: Host): void {
   const takesSource = takesFolder(
     callsApi(made)
       .argument(...DEPLOYMENT)
-      .argument('[folder]', 'the folder to build; default: the current folder')
+      .argument('[folder]', 'the folder to build, such as . for the current one')
       .addOption(valueOption('--image <image>', 'image to deploy').conflicts(['ref', ...FOR_FOLDERS]))
       .addOption(
         valueOption('--ref <ref>', 'branch, tag or commit to build and deploy').conflicts(FOR_FOLDERS),
@@ -138,6 +141,6 @@ export function buildDeploy(made: Command, host: Host): void {
   waitsByDefault(takesSource, 'return when the revision is created').action(async (...given: unknown[]) => {
     const [, folder, options] = given as [string, string | undefined, DeployOptions];
     checkSource(folder, options);
-    return options.dryRun ? preview(host, folder, options) : run(...given);
+    return options.dryRun && folder !== undefined ? preview(host, folder, options) : run(...given);
   });
 }

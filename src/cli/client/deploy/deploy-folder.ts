@@ -40,7 +40,13 @@ async function upload(
     header: { 'Content-Digest': digest },
   };
   const headers = { 'content-type': 'application/gzip', 'content-length': String(archive.size) };
-  const revision = await context.client.upload(SOURCES, { params, headers }, () => archive.chunks());
+  const revision = await context.client.upload(
+    SOURCES,
+    { params, headers },
+    () => archive.chunks(),
+    (reason, pauseMs) =>
+      context.note(`the upload failed (${cell(reason)}); sending it again in ${pauseMs / 1000} s`),
+  );
   context.note(
     revision.id === before
       ? `revision ${revision.number} has the same files and settings, so no other one was created`

@@ -81,6 +81,9 @@ async function rulesAbove(root: string): Promise<Start> {
   return { base: place, rules };
 }
 
+/** Whether a file or folder has a name of files with environment variables. */
+const isEnvironmentName = (name: string): boolean => name.startsWith('.env');
+
 /** Why an entry is left out. null: it is sent, or read if it is a folder. */
 function leftOutReason(
   { base, includeEnv }: Walk,
@@ -89,7 +92,7 @@ function leftOutReason(
   kind: { readonly isFolder: boolean; readonly isSpecial: boolean },
 ): LeftOutReason | null {
   const place = `${base}${path}${kind.isFolder ? '/' : ''}`;
-  const isEnvironment = posix.basename(path).startsWith('.env');
+  const isEnvironment = isEnvironmentName(posix.basename(path));
   if (rules.isExcludedByBerth(place)) return 'ignored';
   if (isEnvironment && !includeEnv) return 'environment';
   // --include-env names these files, although most repositories exclude them in .gitignore.
@@ -192,6 +195,6 @@ export async function readFolder(folder: string, options: FolderOptions): Promis
     throw new UsageError(`the folder ${cell(folder)} has no files to send`);
   const environment = entries
     .map(({ path }) => path)
-    .filter((path) => posix.basename(path).startsWith('.env'));
+    .filter((path) => path.split('/').some(isEnvironmentName));
   return { root, entries, leftOut: state.leftOut, environment };
 }

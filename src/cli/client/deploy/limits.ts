@@ -35,7 +35,7 @@ export function sizeText(bytes: number): string {
 
 const BLOCK = 512;
 
-/** Bytes of an entry in the archive: its header, and its content in whole blocks. */
+/** Least bytes of an entry in the archive: its header, and its content in whole blocks. A long path has another header. */
 const archivedBytes = ({ size }: SourceEntry): number => BLOCK + Math.ceil(size / BLOCK) * BLOCK;
 
 export const totalBytes = (entries: readonly SourceEntry[]): number =>
@@ -79,7 +79,7 @@ export function tooLarge(reason: string, entries: readonly SourceEntry[], by: 'b
 }
 
 /**
- * Checks everything that is known before the folder is packed.
+ * Checks what is known before the folder is packed. The size of the archive is checked while it is written.
  * @throws UsageError when the upload would exceed a limit
  */
 export function checkLimits(entries: readonly SourceEntry[], limits: Limits): void {

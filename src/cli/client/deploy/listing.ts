@@ -4,6 +4,7 @@ import { cell, table } from '../table.ts';
 import { pack } from './archive.ts';
 import { readFolder } from './folder.ts';
 import { LIMITS, type Limits, MAX_LIMITS, sizeText, totalBytes } from './limits.ts';
+import { oftenHasSecrets } from './secret-files.ts';
 import type { LeftOutReason, SourceEntry, SourceFolder } from './source.ts';
 
 /** What is sent of a folder, for people. */
@@ -23,6 +24,7 @@ const leftOutBy = ({ leftOut }: SourceFolder, reason: LeftOutReason) =>
 export function folderWarnings(folder: SourceFolder): string[] {
   const without = leftOutBy(folder, 'environment');
   const special = leftOutBy(folder, 'not a file');
+  const secret = folder.entries.map(({ path }) => path).filter(oftenHasSecrets);
   return [
     ...(without.length === 0
       ? []
@@ -33,6 +35,11 @@ export function folderWarnings(folder: SourceFolder): string[] {
       ? []
       : [
           `sent because of --include-env: ${shortList(folder.environment)}. They are stored with the source and can be part of the image, so they must not contain secrets`,
+        ]),
+    ...(secret.length === 0
+      ? []
+      : [
+          `sent, although such files often contain secrets: ${shortList(secret)}. Exclude those with secrets in .berthignore`,
         ]),
     ...(special.length === 0 ? [] : [`left out, because they are no files: ${shortList(special)}`]),
   ];

@@ -26,6 +26,6 @@ export interface SourceFolder {
   /** Sorted by path. */
   readonly entries: readonly SourceEntry[];
   readonly leftOut: readonly LeftOut[];
-  /** Files `.env*` that are sent. */
+  /** Files that are sent although their name, or that of a folder above, begins with `.env`. */
   readonly environment: readonly string[];
 }

@@ -26,8 +26,12 @@ describe('a folder with a package.json', () => {
     expect(config).toEqual({ language: 'node', version: '24', entrypoint: 'lib/server.js' });
   });
 
-  test('is Node with the process web when it has neither', () => {
-    const files = { 'package.json': '{}', Procfile: 'web: node server.js --port $PORT\n' };
+  test.each([
+    ['neither a start script nor main', {}],
+    ['a start script', { scripts: { start: 'node a.js' } }],
+    ['a main that may not exist', { main: 'index.js' }],
+  ])('is Node with the process web of its Procfile when it has %s', (_what, content) => {
+    const files = { 'package.json': json(content), Procfile: 'web: node server.js --port $PORT\n' };
     expect(detected(files)).toEqual({
       config: { language: 'node', version: '24', command: ['/bin/sh', '-c', 'node server.js --port $PORT'] },
       from: 'Procfile',

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ArchiveReader } from '../../../../../src/archive/archive-reader.ts';
 import { pack } from '../../../../../src/cli/client/deploy/archive.ts';
@@ -218,6 +219,17 @@ test('stops at the limit of the packed size, and names the largest entries', asy
   writeFileSync(join(folder, 'src/data.bin'), randomBytes(2 * 1024 * 1024));
   await expect(pack(await read(folder), never, { ...LIMITS, packedBytes: 1024 * 1024 })).rejects.toThrow(
     /the packed folder is larger than the limit of 1\.0 MiB; its largest entries: src\/ \(2\.0 MiB in 2 files\), src\/data\.bin \(2\.0 MiB\)/,
+  );
+});
+
+test('stops at the limit of the unpacked size, which includes headers of long paths and the end of the archive', async () => {
+  const source = await read(folderWith({ [long]: 'x' }));
+  const unpackedBytes = gunzipSync((await packed(source)).bytes).length;
+  expect(unpackedBytes).toBe(6 * 512);
+  const archive = await pack(source, never, { ...LIMITS, unpackedBytes });
+  await archive.close();
+  await expect(pack(source, never, { ...LIMITS, unpackedBytes: unpackedBytes - 1 })).rejects.toThrow(
+    /the archive without compression is larger than the limit of 3\.0 KiB; its largest entries: d+\//,
   );
 });
 

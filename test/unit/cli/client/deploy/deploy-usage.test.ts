@@ -36,8 +36,22 @@ describe('--dry-run', () => {
   });
 });
 
+test('names files that often contain secrets when it sends them', async () => {
+  const secret = ['.npmrc', 'a/.netrc', 'a/id_ed25519', 'tls/server.key', 'tls/server.pem'];
+  const others = ['a/id_ed25519.pub', 'keys.js', 'npmrc'];
+  const folder = folderWith(Object.fromEntries([...secret, ...others].map((path) => [path, ''])));
+  const { err, out } = await command(['deploy', 'shop', folder, '--dry-run', '-o', 'name'], {});
+  expect(out.trim().split('\n')).toEqual([...secret, ...others].sort());
+  expect(err).toContain(
+    `warning: sent, although such files often contain secrets: ${secret.join(', ')}. Exclude those with secrets in .berthignore\n`,
+  );
+});
+
 describe('wrong usage', () => {
   test.each([
+    [[], 'name a folder (. is the current one), --image or --ref'],
+    [['--dry-run'], 'name a folder (. is the current one)'],
+    [['--no-wait', '--file', 'new.yaml'], 'name a folder (. is the current one)'],
     [['.', '--image', 'a'], 'a folder excludes --image'],
     [['.', '--ref', 'main'], 'a folder excludes --ref'],
     [['--image', 'a', '--dockerfile', 'Dockerfile'], "'--dockerfile"],
@@ -46,7 +60,7 @@ describe('wrong usage', () => {
     [['--config', 'a', '--dockerfile', 'b'], "'--config"],
     [['--dry-run', '--timeout', '5'], "'--timeout"],
     [['--dry-run', '--no-wait'], "'--no-wait'"],
-    [['--no-wait', '--timeout', '5'], '--timeout needs a wait'],
+    [['.', '--no-wait', '--timeout', '5'], '--timeout needs a wait'],
   ])('%j is rejected before anything is read', async (words, reason) => {
     const { url, calls } = await api();
     const { code, err } = await command(['deploy', 'shop', ...words], { url });

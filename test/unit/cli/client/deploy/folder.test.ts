@@ -64,7 +64,14 @@ describe('files .env*', () => {
 
   test('are left out when .berthignore excludes them, also with --include-env', async () => {
     const folder = folderWith({ ...files, '.berthignore': '.env\n' });
-    expect((await read(folder, true)).environment).toEqual(['.envs/a', 'x/.env.local', 'x/.envrc'].slice(1));
+    expect((await read(folder, true)).environment).toEqual(['.envs/a', 'x/.env.local', 'x/.envrc']);
+  });
+
+  test('are named when --include-env sends them, also those in folders .env*', async () => {
+    const folder = folderWith({ ...files, 'y/.env.d/deep/b': '' });
+    const { environment, leftOut } = await read(folder, true);
+    expect(environment).toEqual(['.env', '.envs/a', 'x/.env.local', 'x/.envrc', 'y/.env.d/deep/b']);
+    expect(leftOut).toEqual([]);
   });
 });
 
