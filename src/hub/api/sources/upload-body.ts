@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ArchiveReader } from '../../../archive/archive-reader.ts';
 import { type ArchiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
+import { UploadRate } from '../../../domain/uploads/upload-rate.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
 import { lateUpload } from './upload-errors.ts';
 
@@ -11,32 +12,26 @@ export interface UploadBodyOptions {
   readonly digest: string;
   readonly packedBytes: number;
   readonly archive: ArchiveLimits;
-  /** Time in milliseconds in which the next part must arrive. After this time, the minimum rate applies. */
+  /** Time in milliseconds in which the next part must arrive. In each such time, the minimum rate applies. */
   readonly idleMs: number;
   /** Fires when the upload must end, with an ApiError as its reason. */
   readonly signal: AbortSignal;
 }
 
-/** Average rate below which an upload ends, because others may wait for its place. In bytes per second. */
-const MIN_RATE = 32 * 1024;
-
-/** Whether a client sends too slowly. @param waitedMs how long the API has waited for the client, without the registry */
-const isTooSlow = (bytes: number, waitedMs: number, graceMs: number) =>
-  waitedMs > graceMs && bytes < (waitedMs / 1000) * MIN_RATE;
-
 export class UploadBody {
   readonly #options: UploadBodyOptions;
   readonly #parts: AsyncIterator<Buffer>;
   readonly #timer: NodeJS.Timeout;
+  readonly #rate: UploadRate;
   /** Ends the current wait for a part. null: nothing waits. */
   #endWait: ((error: ApiError) => void) | null = null;
   #bytes = 0;
-  #waitedMs = 0;
 
   constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
     this.#options = options;
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
+    this.#rate = new UploadRate(options.idleMs);
     this.#timer = setTimeout(() => this.#endWait?.(lateUpload()), options.idleMs).unref();
     const { signal } = options;
     signal.addEventListener('abort', () => this.#endWait?.(signal.reason), { once: true });
@@ -110,8 +105,7 @@ export class UploadBody {
       const next = await this.#waitForPart();
       if (next.done === true) return next;
       this.#bytes += next.value.length;
-      this.#waitedMs += performance.now() - began;
-      if (isTooSlow(this.#bytes, this.#waitedMs, this.#options.idleMs)) throw lateUpload();
+      if (this.#rate.add(next.value.length, performance.now() - began)) throw lateUpload();
       return next;
     } finally {
       this.#endWait = null;
