@@ -23,8 +23,8 @@ export class UploadBody {
   readonly #parts: AsyncIterator<Buffer>;
   readonly #timer: NodeJS.Timeout;
   readonly #rate: UploadRate;
-  /** Ends the current wait for a part. null: nothing waits. */
-  #endWait: ((error: ApiError) => void) | null = null;
+  /** Ends the waits for parts. After the registry has failed, a wait of `checked` may continue beside that of `discard`. */
+  readonly #waits = new Set<(error: ApiError) => void>();
   #bytes = 0;
 
   constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
@@ -32,9 +32,9 @@ export class UploadBody {
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
     this.#rate = new UploadRate(options.idleMs);
-    this.#timer = setTimeout(() => this.#endWait?.(lateUpload()), options.idleMs).unref();
+    this.#timer = setTimeout(() => this.#endWaits(lateUpload()), options.idleMs).unref();
     const { signal } = options;
-    signal.addEventListener('abort', () => this.#endWait?.(signal.reason), { once: true });
+    signal.addEventListener('abort', () => this.#endWaits(signal.reason), { once: true });
   }
 
   /** Number of bytes that were read. */
@@ -101,29 +101,33 @@ export class UploadBody {
   /** The next part. @throws ApiError 408, 503 */
   async #next(): Promise<IteratorResult<Buffer>> {
     const began = performance.now();
-    try {
-      const next = await this.#waitForPart();
-      if (next.done === true) return next;
-      this.#bytes += next.value.length;
-      if (this.#rate.add(next.value.length, performance.now() - began)) throw lateUpload();
-      return next;
-    } finally {
-      this.#endWait = null;
-    }
+    const next = await this.#waitForPart();
+    if (next.done === true) return next;
+    this.#bytes += next.value.length;
+    if (this.#rate.add(next.value.length, performance.now() - began)) throw lateUpload();
+    return next;
   }
 
   /**
    * One promise for each part. A race with a promise that lives as long as the upload would keep all parts in memory, because
    * that promise would refer to the result of each race.
    */
-  #waitForPart(): Promise<IteratorResult<Buffer>> {
-    return new Promise((resolve, reject) => {
-      const { signal } = this.#options;
-      if (signal.aborted) return reject(signal.reason);
-      this.#endWait = reject;
-      this.#timer.refresh();
-      // The connection is lost. Its error may come before the signal.
-      this.#parts.next().then(resolve, () => reject(lateUpload()));
-    });
+  async #waitForPart(): Promise<IteratorResult<Buffer>> {
+    const { signal } = this.#options;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Buffer>>();
+    this.#waits.add(reject);
+    this.#timer.refresh();
+    // The connection is lost. Its error may come before the signal.
+    this.#parts.next().then(resolve, () => reject(lateUpload()));
+    try {
+      return await promise;
+    } finally {
+      this.#waits.delete(reject);
+    }
+  }
+
+  #endWaits(error: ApiError): void {
+    for (const end of this.#waits) end(error);
   }
 }
