@@ -32,7 +32,8 @@ export async function endVolumeRemoval(transaction: Transaction, claim: Confirme
       deploymentId: claim.deploymentId,
       actor: { kind: 'listener', id: claim.listenerId },
       reason: 'VolumeRemoved',
-      message: 'The volume of the database no longer exists. database.remove_volume was reset.',
+      message:
+        'The volume claim whose removal was confirmed no longer exists. database.remove_volume was reset.',
       details: { generation: ended.generation, claim_uid: claim.claimUid },
     },
   ]);
