@@ -1,7 +1,7 @@
 /** What the requests of the fuzzing are about: one of each thing, and apart from these, things that may go. */
 import type { ApiFixture, Client } from '../integration/harness/api.ts';
 import { create, uniqueName } from '../integration/harness/api.ts';
-import { logRequest } from '../integration/harness/requests.ts';
+import { accessToken, logRequest } from '../integration/harness/requests.ts';
 
 /** Values of parameters by `place.name`: of every operation, and of single operations by `METHOD path`. */
 export interface Pins {
@@ -70,6 +70,11 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
   await did(client, 'DELETE', `/v2/deployments/${deleted.id}`);
   const held = await leasedListener(client);
   const reader = await logRequest(api, { tenant_id: client.tenantId, deployment_id: id, listener_id: held });
+  const ofObjects = await logRequest(
+    api,
+    { tenant_id: client.tenantId, deployment_id: id, listener_id: held },
+    'objects',
+  );
   const spareKey = await tagKey(client);
   return {
     client,
@@ -86,6 +91,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.api_key_id': await apiKey(client),
         'path.tracing_project_id': project,
         'path.request_id': reader,
+        'path.token_id': await accessToken(api, { tenant_id: client.tenantId }),
       },
       operations: {
         'DELETE /v2/deployments': { 'query.deployment_ids': (await deployment(client)).id },
@@ -111,7 +117,12 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'POST /v2/listeners/{listener_id}/inventory': { 'path.listener_id': held },
         'GET /v2/listeners/{listener_id}/log-requests': { 'path.listener_id': held, 'query.epoch': 1 },
         'POST /v2/listeners/{listener_id}/log-requests/{request_id}': { 'path.listener_id': held },
+        'POST /v2/listeners/{listener_id}/object-requests/{request_id}': {
+          'path.listener_id': held,
+          'path.request_id': ofObjects,
+        },
         'POST /v2/listeners/{listener_id}/build-logs': { 'path.listener_id': held },
+        'POST /v2/listeners/{listener_id}/volume-removals': { 'path.listener_id': held },
       },
     },
   };

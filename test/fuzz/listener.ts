@@ -18,7 +18,23 @@ const NO_OBJECTS = {
   unread: [],
   metrics: { available: false, reason: 'The cluster has no metrics API.' },
 };
-const NOT_FOUND = { failure: 'not_found' } as const;
+const SERVICE = {
+  kind: 'Service',
+  api_version: 'v1',
+  name: 'web',
+  owner: null,
+  component: null,
+  revision_id: null,
+  state: 'ready',
+  message: null,
+  created_at: null,
+} as const;
+const ONE_OBJECT = {
+  object: SERVICE,
+  manifest: JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } }),
+  events: [],
+  unread: [],
+};
 
 /** What the API has to be started with. */
 export function forListener(): Required<Pick<ApiDeps, 'internalKey' | 'logHints'>> {
@@ -67,7 +83,7 @@ export async function startListener(
       await Promise.all([
         ...wanted.log_requests.map(({ request_id: id }) => answer(() => hub.logChunk(id, chunk))),
         ...(wanted.object_requests ?? []).map(({ request_id: id, query: { read } }) =>
-          answer(() => hub.sendObjects(id, { epoch, ...(read === 'map' ? { map: NO_OBJECTS } : NOT_FOUND) })),
+          answer(() => hub.sendObjects(id, { epoch, ...(read === 'map' ? { map: NO_OBJECTS } : { object: ONE_OBJECT }) })),
         ),
       ]);
     }

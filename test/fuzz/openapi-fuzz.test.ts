@@ -41,6 +41,18 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'POST /v2/webhooks/{integration_id}',
   'GET /v2/registry/token',
   'POST /v2/registry/token',
+  // Need an identity provider, a session, or an access token: sign-in.test.ts and access-tokens.test.ts.
+  'POST /v2/auth/token',
+  'GET /v2/auth/token',
+  'DELETE /v2/auth/token',
+  'POST /v2/auth/device',
+  'GET /v2/auth/device/{user_code}',
+  'POST /v2/auth/device/{user_code}',
+  'GET /v2/auth/session',
+  'POST /v2/auth/key-session',
+  'POST /v2/auth/sign-out',
+  // Needs a registry of the platform that stores artifacts: test/integration/builds/uploads.test.ts.
+  'POST /v2/deployments/{deployment_id}/sources',
   // Needs a registry of the platform, which would refuse all images that requests are made with: api-registry-token.test.ts.
   'POST /v2/deployments/{deployment_id}/push-token',
 ]);

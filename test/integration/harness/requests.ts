@@ -47,19 +47,28 @@ const MAKERS: Readonly<Record<string, (client: Client, ids: Ids) => Promise<stri
     }),
 };
 
-/** Somebody who reads logs through the tenant's listener: the call that makes it lasts as long as it is there. */
-export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
+const READS = {
+  logs: { limit: 1, follow: false },
+  objects: { read: 'map' },
+} as const;
+
+/** Somebody who reads through the tenant's listener: the call that makes it lasts as long as it is there. */
+export async function logRequest(
+  api: ApiFixture,
+  ids: Ids,
+  kind: keyof typeof READS = 'logs',
+): Promise<string> {
   const id = uuidv7();
   await api.store.sql(
-    `INSERT INTO log_requests (id, tenant_id, deployment_id, listener_id, query, taken, expires_at)
-     VALUES ($1, $2, $3, $4, '{"limit": 1, "follow": false}', true, now() + interval '1 hour')`,
-    [id, ids['tenant_id'], ids['deployment_id'], ids['listener_id']],
+    `INSERT INTO log_requests (id, tenant_id, deployment_id, listener_id, kind, query, taken, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, true, now() + interval '1 hour')`,
+    [id, ids['tenant_id'], ids['deployment_id'], ids['listener_id'], kind, JSON.stringify(READS[kind])],
   );
   return id;
 }
 
 /** An access token of a workload of the tenant. Nobody has its value. */
-async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
+export async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
   const id = uuidv7();
   await api.store.sql(
     `INSERT INTO access_tokens (id, tenant_id, kind, name, rule, roles, prefix, hash, expires_at)

@@ -11,7 +11,7 @@ import { namesIn, rules } from '../harness/monitoring-files.ts';
 
 /** Numbers that processes with the API give. */
 const OF_THE_API =
-  /^(http_request_|berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_polls_|sign_ins_|policy_))/;
+  /^(http_request_|berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_polls_|sign_ins_|workload_exchanges_|policy_))/;
 
 /** Variables with a value of a role's container, by name. */
 function variablesOf(objects: Rendered[], role: string, names: RegExp): Record<string, string | undefined> {
