@@ -3,6 +3,7 @@ import type { HostResponse } from '../../outbound/call-host.ts';
 import { type Call, call } from './call.ts';
 import { RegistryError } from './registry-error.ts';
 import { ownRegistry, type RepositoryOptions, repositoryUrl } from './repository.ts';
+import { REDIRECTS } from './repository-call.ts';
 
 /**
  * Stores a file as an artifact in a repository of the platform's own registry (OCI distribution and image specification).
@@ -197,8 +198,12 @@ class Upload {
   }
 }
 
+/** Statuses of content that exists. A registry that keeps its blobs in an object store responds with an address there. */
+const EXISTS = [200, ...REDIRECTS];
+
 /**
- * Whether the registry has the manifest of the artifact and its file.
+ * Whether the registry has the manifest of the artifact and its file. Redirects are not followed, so the token is sent to no
+ * other host.
  * @throws RegistryError; the signal's reason
  */
 export async function hasArtifact(
@@ -210,7 +215,7 @@ export async function hasArtifact(
   for (const path of [`manifests/${encodeURIComponent(tag)}`, `blobs/${digest}`]) {
     const url = `${repositoryUrl(options)}/${path}`;
     const answer = await ask(options, { url, method: 'HEAD' }, signal, stallMs);
-    if (expectStatus(answer, 200, 404).status === 404) return false;
+    if (expectStatus(answer, ...EXISTS, 404).status === 404) return false;
   }
   return true;
 }

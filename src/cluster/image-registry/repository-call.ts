@@ -131,7 +131,7 @@ export function computedDigest({ body }: HostResponse): string | null {
   return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
 
-const REDIRECTS = [301, 302, 303, 307, 308];
+export const REDIRECTS = [301, 302, 303, 307, 308];
 
 interface Redirect {
   readonly location: string;

@@ -94,7 +94,7 @@ export interface SecretSentinel {
 /** Reason of the Event of a failed probe. */
 export const UNHEALTHY = 'Unhealthy';
 
-/** A failed probe of a pod. */
+/** A failed probe of the app container of a pod. */
 export interface FailedCheck {
   /** The kind of the probe and its answer: `Startup probe failed: …`. */
   readonly message: string;
@@ -111,7 +111,7 @@ export interface WarningEvent {
    * back-off. Absent: no probe failed.
    */
   readonly checks?: readonly FailedCheck[];
-  /** When the kubelet ended a container because of a failed probe, in ms since the epoch. Absent: never. */
+  /** When the kubelet ended the app container because of a failed probe, in ms since the epoch. Absent: never. */
   readonly killedAt?: readonly number[];
 }
 

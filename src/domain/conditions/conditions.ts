@@ -163,7 +163,7 @@ export const REASONS = {
   AccessTokenRevoked: 'An access token of a person or a workload was revoked.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
-  VolumeRemoved: 'The volume of the database was removed, as its owner confirmed.',
+  VolumeRemoved: 'The volume claim whose removal the owner of the database confirmed no longer exists.',
   RevisionRequested: 'A new revision with the same content was requested.',
   RedeployRequested: 'A redeploy of a revision was requested.',
   RollbackRequested: 'A rollback to an earlier revision was requested.',

@@ -20,7 +20,12 @@ import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
 import type { ApiDeps } from '../../../src/hub/api/core/deps.ts';
 import { createRegistryAuthority } from '../../../src/hub/registry/authority.ts';
 import { generateSigningKey, keySet, parseSigningKeys } from '../../../src/hub/registry/signing-key.ts';
-import { enqueueUnusedUploads } from '../../../src/hub/store/builds/uploads.ts';
+import {
+  beginUpload,
+  enqueueUnusedUploads,
+  finishUpload,
+  recordMissing,
+} from '../../../src/hub/store/builds/uploads.ts';
 import { type ArchiveFile, gzipped } from '../../archives.ts';
 import { type LocalRegistry, startRegistry } from '../../cluster/images/registry.ts';
 import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
@@ -358,6 +363,23 @@ describe('an uploaded folder', () => {
     expect((await upload(deployment, packed)).body).toMatchObject({ number: 2, status: 'AWAITING_BUILD' });
     expect(await tagsOf(deployment)).toEqual([tag]);
     expect(await rows(deployment)).toMatchObject([{ stored: true }]);
+  });
+
+  test('stays stored when its loss is recorded after it was stored again', async () => {
+    const deployment = await internal();
+    const packed = await gzipped(folderOf('lost late'));
+    await upload(deployment, packed);
+    const place = { tenantId: client.tenantId, deploymentId: deployment.id, digest: digestOf(packed) };
+    const tenant = api.store.database.forTenant(client.tenantId);
+    const begin = async () =>
+      (await tenant.transaction((transaction) => beginUpload(transaction, place, 1)))?.begunAt ?? '';
+    const late = await begin();
+    await tenant.transaction((transaction) => finishUpload(transaction, place, 1));
+    await tenant.transaction((transaction) => recordMissing(transaction, place, late));
+    expect(await rows(deployment)).toMatchObject([{ stored: true }]);
+    const latest = await begin();
+    await tenant.transaction((transaction) => recordMissing(transaction, place, latest));
+    expect(await rows(deployment)).toMatchObject([{ stored: false }]);
   });
 
   test('is replaced by an image of the client, and kept by other changes', async () => {

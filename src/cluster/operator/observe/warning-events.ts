@@ -1,4 +1,5 @@
 import { LABELS } from '../../../contract/resource/names.ts';
+import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { databaseName } from '../../../workloads/names.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -119,6 +120,7 @@ interface EventFields extends UntypedObject {
   lastTimestamp?: string | null;
   eventTime?: string | null;
   series?: { lastObservedTime?: string | null } | null;
+  involvedObject?: { fieldPath?: string };
 }
 
 const timeOf = ({ lastTimestamp, series, eventTime, metadata }: EventFields) =>
@@ -127,15 +129,22 @@ const timeOf = ({ lastTimestamp, series, eventTime, metadata }: EventFields) =>
 /** The message of the Event with which the kubelet ends a container. The Event is not a warning. */
 const KILLED_BY_PROBE = / failed (?:liveness|startup) probe, will be restarted$/;
 
-/** The newest warning, the failed probes, and when probes ended a container. @param events newest first */
+/** Whether the Event can be about the app container. Another container, such as an injected sidecar, may have probes too. */
+function mayBeOfApp({ involvedObject }: EventFields): boolean {
+  const path = involvedObject?.fieldPath;
+  return path === undefined || path === `spec.containers{${APP_CONTAINER_NAME}}`;
+}
+
+/** The newest warning, and the failed probes of the app and when they ended it. @param events newest first */
 function toWarning(events: readonly EventFields[]): WarningEvent | undefined {
   const warnings = events.filter(({ type }) => type === 'Warning');
   const [last] = warnings;
   if (last?.reason === undefined) return undefined;
-  const checks = warnings
-    .filter(({ reason }) => reason === UNHEALTHY)
+  const ofApp = events.filter(mayBeOfApp);
+  const checks = ofApp
+    .filter(({ type, reason }) => type === 'Warning' && reason === UNHEALTHY)
     .map((event) => ({ message: event.message ?? '', at: timeOf(event) }));
-  const killedAt = events
+  const killedAt = ofApp
     .filter(({ reason, message = '' }) => reason === 'Killing' && KILLED_BY_PROBE.test(message))
     .map(timeOf);
   return {

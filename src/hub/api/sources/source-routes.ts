@@ -133,7 +133,7 @@ async function receive(
   if (sourceStore == null) throw storesNoUploads();
   try {
     const isKept = isStored && (await sourceStore.has(owner, digest, signal));
-    if (isStored && !isKept) await recordLost(deps, asked);
+    if (isStored && !isKept) await recordLost(deps, asked, begun);
     if (isKept) await content.compare();
     else await sourceStore.store(owner, digest, content.checked(), signal);
   } catch (error) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ArchiveReader } from '../../../archive/archive-reader.ts';
 import { type ArchiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
+import { UploadRate } from '../../../domain/uploads/upload-rate.ts';
 import { ApiError, brokenRules } from '../core/errors.ts';
 import { lateUpload } from './upload-errors.ts';
 
@@ -11,35 +12,29 @@ export interface UploadBodyOptions {
   readonly digest: string;
   readonly packedBytes: number;
   readonly archive: ArchiveLimits;
-  /** Time in milliseconds in which the next part must arrive. After this time, the minimum rate applies. */
+  /** Time in milliseconds in which the next part must arrive. In each such time, the minimum rate applies. */
   readonly idleMs: number;
   /** Fires when the upload must end, with an ApiError as its reason. */
   readonly signal: AbortSignal;
 }
 
-/** Average rate below which an upload ends, because others may wait for its place. In bytes per second. */
-const MIN_RATE = 32 * 1024;
-
-/** Whether a client sends too slowly. @param waitedMs how long the API has waited for the client, without the registry */
-const isTooSlow = (bytes: number, waitedMs: number, graceMs: number) =>
-  waitedMs > graceMs && bytes < (waitedMs / 1000) * MIN_RATE;
-
 export class UploadBody {
   readonly #options: UploadBodyOptions;
   readonly #parts: AsyncIterator<Buffer>;
   readonly #timer: NodeJS.Timeout;
-  /** Ends the current wait for a part. null: nothing waits. */
-  #endWait: ((error: ApiError) => void) | null = null;
+  readonly #rate: UploadRate;
+  /** Ends the waits for parts. After the registry has failed, a wait of `checked` may continue beside that of `discard`. */
+  readonly #waits = new Set<(error: ApiError) => void>();
   #bytes = 0;
-  #waitedMs = 0;
 
   constructor(raw: Pick<IncomingMessage, 'iterator'>, options: UploadBodyOptions) {
     this.#options = options;
     // The connection stays open when reading ends early, so that the client gets the response.
     this.#parts = raw.iterator({ destroyOnReturn: false });
-    this.#timer = setTimeout(() => this.#endWait?.(lateUpload()), options.idleMs).unref();
+    this.#rate = new UploadRate(options.idleMs);
+    this.#timer = setTimeout(() => this.#endWaits(lateUpload()), options.idleMs).unref();
     const { signal } = options;
-    signal.addEventListener('abort', () => this.#endWait?.(signal.reason), { once: true });
+    signal.addEventListener('abort', () => this.#endWaits(signal.reason), { once: true });
   }
 
   /** Number of bytes that were read. */
@@ -106,30 +101,33 @@ export class UploadBody {
   /** The next part. @throws ApiError 408, 503 */
   async #next(): Promise<IteratorResult<Buffer>> {
     const began = performance.now();
-    try {
-      const next = await this.#waitForPart();
-      if (next.done === true) return next;
-      this.#bytes += next.value.length;
-      this.#waitedMs += performance.now() - began;
-      if (isTooSlow(this.#bytes, this.#waitedMs, this.#options.idleMs)) throw lateUpload();
-      return next;
-    } finally {
-      this.#endWait = null;
-    }
+    const next = await this.#waitForPart();
+    if (next.done === true) return next;
+    this.#bytes += next.value.length;
+    if (this.#rate.add(next.value.length, performance.now() - began)) throw lateUpload();
+    return next;
   }
 
   /**
    * One promise for each part. A race with a promise that lives as long as the upload would keep all parts in memory, because
    * that promise would refer to the result of each race.
    */
-  #waitForPart(): Promise<IteratorResult<Buffer>> {
-    return new Promise((resolve, reject) => {
-      const { signal } = this.#options;
-      if (signal.aborted) return reject(signal.reason);
-      this.#endWait = reject;
-      this.#timer.refresh();
-      // The connection is lost. Its error may come before the signal.
-      this.#parts.next().then(resolve, () => reject(lateUpload()));
-    });
+  async #waitForPart(): Promise<IteratorResult<Buffer>> {
+    const { signal } = this.#options;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Buffer>>();
+    this.#waits.add(reject);
+    this.#timer.refresh();
+    // The connection is lost. Its error may come before the signal.
+    this.#parts.next().then(resolve, () => reject(lateUpload()));
+    try {
+      return await promise;
+    } finally {
+      this.#waits.delete(reject);
+    }
+  }
+
+  #endWaits(error: ApiError): void {
+    for (const end of this.#waits) end(error);
   }
 }

@@ -110,10 +110,14 @@ export function beginUpload(deps: ApiDeps, request: UploadRequest, bytes: number
 }
 
 /** Records that the registry has lost an upload. It is then not built again before it is stored again. */
-export function recordLost({ database }: ApiDeps, request: UploadRequest): Promise<void> {
+export function recordLost(
+  { database }: ApiDeps,
+  request: UploadRequest,
+  { begunAt }: BegunUpload,
+): Promise<void> {
   return database
     .forTenant(request.tenantId)
-    .transaction((transaction) => recordMissing(transaction, placeOf(request)));
+    .transaction((transaction) => recordMissing(transaction, placeOf(request), begunAt));
 }
 
 /** Records that an upload was not stored. Without the database, it counts in the quota until the cleanup. */

@@ -14,6 +14,9 @@ export interface UploadPlace {
   readonly digest: string;
 }
 
+/** Whether the same upload has not begun again, or been stored, since this time. */
+const isSentAt = (begunAt: string) => sql`${uploads.sentAt} = ${begunAt}::timestamptz`;
+
 const isAt = ({ tenantId, deploymentId, digest }: UploadPlace) =>
   and(eq(uploads.tenantId, tenantId), eq(uploads.deploymentId, deploymentId), eq(uploads.digest, digest));
 
@@ -43,7 +46,7 @@ export async function abandonUpload(
   await drizzle
     .update(uploads)
     .set({ bytes: 0 })
-    .where(and(isAt(place), eq(uploads.stored, false), sql`${uploads.sentAt} = ${begunAt}::timestamptz`));
+    .where(and(isAt(place), eq(uploads.stored, false), isSentAt(begunAt)));
 }
 
 /** Records that the registry has the upload. @returns false: the record no longer exists */
@@ -59,9 +62,19 @@ export async function finishUpload(
   return rowCount === 1;
 }
 
-/** Records that the registry does not have the upload, although it was stored. */
-export async function recordMissing({ drizzle }: Transaction, place: UploadPlace): Promise<void> {
-  await drizzle.update(uploads).set({ stored: false }).where(isAt(place));
+/**
+ * Records that the registry does not have the upload, although it was stored. Has no effect if the same upload has begun again
+ * since, because it may have been stored again.
+ */
+export async function recordMissing(
+  { drizzle }: Transaction,
+  place: UploadPlace,
+  begunAt: string,
+): Promise<void> {
+  await drizzle
+    .update(uploads)
+    .set({ stored: false })
+    .where(and(isAt(place), isSentAt(begunAt)));
 }
 
 /** Whether the registry has the upload, and keeps it. */

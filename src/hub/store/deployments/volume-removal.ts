@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from '../core/database.ts';
 import { eq } from '../core/drizzle.ts';
-import { appendEvents } from '../core/events.ts';
+import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import { deployments } from '../core/schema.ts';
 import { beginVolumeRemovalStatement, type ConfirmedClaim } from '../sql/deployments/begin-volume-removal.ts';
 import { endVolumeRemovalStatement } from '../sql/deployments/end-volume-removal.ts';
@@ -24,15 +24,17 @@ export async function beginVolumeRemoval(transaction: Transaction, claim: Confir
  * @returns whether the deployment has a new generation
  */
 export async function endVolumeRemoval(transaction: Transaction, claim: ConfirmedClaim): Promise<boolean> {
-  const [ended] = await transaction.run(endVolumeRemovalStatement, claim);
+  const actor: Actor = { kind: 'listener', id: claim.listenerId };
+  const [ended] = await transaction.run(endVolumeRemovalStatement, { ...claim, ...actorColumns(actor) });
   if (ended === undefined) return false;
   await appendEvents(transaction, [
     {
       tenantId: ended.tenantId,
       deploymentId: claim.deploymentId,
-      actor: { kind: 'listener', id: claim.listenerId },
+      actor,
       reason: 'VolumeRemoved',
-      message: 'The volume of the database no longer exists. database.remove_volume was reset.',
+      message:
+        'The volume claim whose removal was confirmed no longer exists. database.remove_volume was reset.',
       details: { generation: ended.generation, claim_uid: claim.claimUid },
     },
   ]);

@@ -152,6 +152,30 @@ describe('a confirmed removal', () => {
   });
 });
 
+describe('the end of a removal', () => {
+  test('keeps the reported size of the volume, and names the listener and the confirmed claim only', async () => {
+    const { id, generation } = await confirmed();
+    await api.store.sql('UPDATE deployments SET volume_gi = 7 WHERE id = $1', [id]);
+    await removal(id, generation, 'gone');
+    expect(await database(id)).toEqual({ enabled: false });
+    expect(await api.store.sql('SELECT volume_gi FROM deployments WHERE id = $1', [id])).toEqual([
+      { volume_gi: 7 },
+    ]);
+    const { body } = await client.call<{ updated_by: object }>('GET', `/v2/deployments/${id}`);
+    expect(body.updated_by).toEqual({ kind: 'listener', id: PLATFORM_LISTENER_ID, name: null });
+    const messages = await api.store.sql(
+      "SELECT message FROM events WHERE deployment_id = $1 AND reason = 'VolumeRemoved'",
+      [id],
+    );
+    expect(messages).toEqual([
+      {
+        message:
+          'The volume claim whose removal was confirmed no longer exists. database.remove_volume was reset.',
+      },
+    ]);
+  });
+});
+
 describe('a restore of the hub from a backup', () => {
   const inventory = async (id: string, generation: number) => {
     const { name, namespace, spec_hash } = await itemOf(id);

@@ -464,6 +464,36 @@ describe('the report of a build', () => {
     expect(JSON.stringify(events)).not.toContain('worker.js');
   });
 
+  it('causes a new measurement of the usage when a newer revision is not built yet', async () => {
+    const record = await deploy('procfile of the former');
+    await itemOf(record);
+    await hub.store.database.forTenant(tenantId).transaction((tx) =>
+      updateDesiredState(tx, hub.store.box, tenantId, record.id, {
+        expectedGeneration: record.generation,
+        sourceConfig: record.sourceConfig,
+        sourceRevisionConfig: { ...GIT, repo_ref: 'next' },
+        secrets: { kind: 'set', id: null },
+        imageVersion: null,
+        revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+        usage: { cpuM: 1, memoryMb: 1, storageGi: 1 },
+        actor: { kind: 'system' },
+        message: 'changed',
+      }),
+    );
+    const measured = async () => {
+      const [row] = await hub.store.sql<{ measured: boolean }>(
+        `SELECT quota_cpu_m IS NOT NULL AND quota_gpus_generation IS NOT DISTINCT FROM generation AS measured
+         FROM deployments WHERE id = $1`,
+        [record.id],
+      );
+      return row?.measured;
+    };
+    expect(await measured()).toBe(true);
+    await reportBuild(record, { ...done(record), procfile: PROCFILE });
+    expect((await revisions(record)).map(({ status }) => status)).toEqual(['AWAITING_BUILD', 'QUEUED']);
+    expect(await measured()).toBe(false);
+  });
+
   it('sets no commands when the repository has no Procfile', async () => {
     const record = await deploy('without procfile');
     await itemOf(record);

@@ -2,7 +2,8 @@ import { statement } from '../../core/statement.ts';
 
 /**
  * Writes the results of builds. The deployment has copies of some values of its latest revision. Its usage is measured again
- * when it is read, because the Procfile can create a component.
+ * when it is read, because the Procfile can create a component. After a build of another revision, the new generation of the
+ * deployment has this effect.
  */
 export const writeBuiltImagesStatement = statement<{
   /** JSON of revisions with `id`, `image`, `commit` and, if the repository has one, `procfile`. */

@@ -187,26 +187,58 @@ describe('the answer of a health check', () => {
     }
   });
 
+  const PLACE = { namespace: NAMESPACE, suspects: [{ uid: 'pod-1', since: 0 }] };
+  const NOW = { ticks: 0, date: 0 };
+  async function warningFrom(items: object[]) {
+    const client = { list: async () => ({ items }) } as never;
+    const { signal } = new AbortController();
+    return (await readWarningEvents(client, PLACE, NO_WARNING_EVENTS, NOW, signal)).byUid.get('pod-1');
+  }
+  const unhealthy = (message: string, lastTimestamp: string) => ({
+    type: 'Warning',
+    reason: 'Unhealthy',
+    message,
+    lastTimestamp,
+  });
+  const killing = (message: string) => ({
+    type: 'Normal',
+    reason: 'Killing',
+    message,
+    lastTimestamp: AFTER,
+  });
+
   test('is read with the time at which the kubelet ended the container', async () => {
-    const killing = (message: string) => ({
-      type: 'Normal',
-      reason: 'Killing',
-      message,
-      lastTimestamp: AFTER,
-    });
     const items = [
-      { type: 'Warning', reason: 'Unhealthy', message: ANSWER, lastTimestamp: BEFORE },
+      unhealthy(ANSWER, BEFORE),
       killing('Container app failed startup probe, will be restarted'),
       killing('Stopping container app'),
     ];
-    const client = { list: async () => ({ items }) } as never;
-    const place = { namespace: NAMESPACE, suspects: [{ uid: 'pod-1', since: 0 }] };
-    const time = { ticks: 0, date: 0 };
-    const signal = new AbortController().signal;
-    const { byUid } = await readWarningEvents(client, place, NO_WARNING_EVENTS, time, signal);
-    expect(byUid.get('pod-1')).toEqual({
+    expect(await warningFrom(items)).toEqual({
       reason: 'Unhealthy',
       message: ANSWER,
+      checks: [{ message: ANSWER, at: Date.parse(BEFORE) }],
+      killedAt: [Date.parse(AFTER)],
+    });
+  });
+
+  test('is not that of another container of the pod', async () => {
+    const of = (container: string, event: object) => ({
+      ...event,
+      involvedObject: { kind: 'Pod', fieldPath: `spec.containers{${container}}` },
+    });
+    const other = [
+      of('proxy', unhealthy('Liveness probe failed: of the proxy', AFTER)),
+      of('proxy', killing('Container proxy failed liveness probe, will be restarted')),
+    ];
+    const own = [
+      of('app', unhealthy(ANSWER, BEFORE)),
+      of('app', killing('Container app failed startup probe, will be restarted')),
+    ];
+    expect(await warningFrom(other)).toEqual({
+      reason: 'Unhealthy',
+      message: 'Liveness probe failed: of the proxy',
+    });
+    expect(await warningFrom([...other, ...own])).toMatchObject({
       checks: [{ message: ANSWER, at: Date.parse(BEFORE) }],
       killedAt: [Date.parse(AFTER)],
     });

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
 import { UploadBody, type UploadBodyOptions } from '../../../../../src/hub/api/sources/upload-body.ts';
@@ -57,7 +58,7 @@ describe('the body of an upload', () => {
     expect(performance.now() - began).toBeGreaterThan(500);
   });
 
-  test('ends with 408 when it is slow on average, although parts arrive', async () => {
+  test('ends with 408 when it is slow, although parts arrive', async () => {
     const raw = new PassThrough();
     const body = new UploadBody(raw, options({ idleMs: 300 }));
     const sent = setInterval(() => raw.write('a'), 50);
@@ -70,6 +71,18 @@ describe('the body of an upload', () => {
     expect(body.bytes).toBeGreaterThan(3);
   });
 
+  test('ends with 408 when it sends much at the start and then little', async () => {
+    const raw = new PassThrough();
+    const body = new UploadBody(raw, options({ idleMs: 300 }));
+    raw.write(Buffer.alloc(MEBIBYTE));
+    const sent = setInterval(() => raw.write('a'), 50);
+    const began = performance.now();
+    await expect(body.compare()).rejects.toMatchObject({ statusCode: 408 });
+    clearInterval(sent);
+    // An average of the minimum rate would permit this for 13 s.
+    expect(performance.now() - began).toBeLessThan(4_000);
+  });
+
   test('ends when the signal fires, before or while it waits', async () => {
     const ended = new AbortController();
     const body = new UploadBody(new PassThrough(), options({ signal: ended.signal }));
@@ -77,6 +90,29 @@ describe('the body of an upload', () => {
     ended.abort(new ApiError(503, 'closing'));
     await expect(read).rejects.toMatchObject({ statusCode: 503 });
     expect(await body.discard()).toBe(false);
+  });
+
+  test('ends all waits when the signal fires, also after a reader has stopped during its wait', async () => {
+    const raw = new PassThrough();
+    const ended = new AbortController();
+    const body = new UploadBody(raw, options({ signal: ended.signal }));
+    // The registry fails while the next part is expected. Then the rest is read.
+    const first = body.checked().next();
+    const rest = body.discard();
+    raw.write(gzipSync('content').subarray(0, 10));
+    await first;
+    ended.abort(new ApiError(503, 'closing'));
+    expect(await rest).toBe(false);
+  });
+
+  test('ends a wait when no part arrives in time, also after a reader has stopped during its wait', async () => {
+    const raw = new PassThrough();
+    const body = new UploadBody(raw, options({ idleMs: 200 }));
+    const first = body.checked().next();
+    const rest = body.discard();
+    raw.write(gzipSync('content').subarray(0, 10));
+    await first;
+    expect(await rest).toBe(false);
   });
 
   test('ends with 408 when its connection is lost', async () => {
