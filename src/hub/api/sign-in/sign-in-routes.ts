@@ -25,6 +25,7 @@ import {
 import type { Session } from './session-finder.ts';
 import { sendPages } from './sign-in-page.ts';
 import { findSignedIn, type SignInRoutes } from './signed-in.ts';
+import { withoutRole } from './without-role.ts';
 
 /**
  * Sign-in of people at the identity provider: `GET /v2/auth/sign-in` sends the browser there, and `GET /v2/auth/callback`
@@ -87,16 +88,6 @@ async function atProvider<T>(
     );
     throw refusalOf(failure);
   }
-}
-
-const NO_ROLE =
-  'is signed in at the identity provider, but has no role in Berth. Ask the administrator of the platform to give a ' +
-  'role to one of your groups (access.groups of the policy).';
-const TOO_MANY_GROUPS = 'The identity provider left out your groups, because there are too many.';
-
-function withoutRole({ name, hasTooManyGroups }: PersonIdentity): ApiError {
-  const reason = hasTooManyGroups ? ` ${TOO_MANY_GROUPS}` : '';
-  return new ApiError(403, `${name} ${NO_ROLE}${reason}`);
 }
 
 /** Stores the person and the session, and ends the session that the browser had before. */
@@ -163,13 +154,7 @@ async function callback(routes: SignInRoutes, request: FastifyRequest, reply: Fa
   });
   const identity = identityOf(claims, groupsClaim);
   const grants = await deps.database.platform.read((reader) => grantsOfPerson(deps, reader, identity));
-  if (!hasGrants(grants)) {
-    observer.signedIn('identity_provider', 'without_role');
-    const { issuer, groups, name } = identity;
-    const fields = { requestId: request.id, person: name, issuer, groups: groups.slice(0, 20) };
-    logger.info(fields, 'a person without a role was not signed in');
-    throw withoutRole(identity);
-  }
+  if (!hasGrants(grants)) throw await withoutRole(routes, request, identity);
   const former = await findSignedIn(routes, request);
   const made = await signIn(routes, { identity, flow, former, maxSeconds }).catch((error) => {
     throw usedBefore(error);

@@ -261,6 +261,20 @@ describe('a person without a role', () => {
     expect(await sessionsOf()).toEqual([before]);
   });
 
+  test('loses sessions and former groups when the next sign-in gives no role, and is not stored when it is the first', async () => {
+    const person = { sub: uniqueName('moved'), email: 'moved@example.com', groups: ['shop-devs'] };
+    const browser = await signedIn(person);
+    provider.person = { ...person, groups: ['others'] };
+    expect((await newBrowser().signIn(provider)).status).toBe(403);
+    expect((await browser.call('GET', SESSION)).status).toBe(401);
+    const groupsOf = (subject: string) => store.sql('SELECT groups FROM people WHERE subject = $1', [subject]);
+    expect(await groupsOf(person.sub)).toEqual([{ groups: ['others'] }]);
+    const stranger = { ...person, sub: uniqueName('stranger'), groups: ['others'] };
+    provider.person = stranger;
+    expect((await newBrowser().signIn(provider)).status).toBe(403);
+    expect(await groupsOf(stranger.sub)).toEqual([]);
+  });
+
   test('gets 403 with the reason when the role is removed later', async () => {
     const browser = await signedIn();
     setRules(policyOf());
