@@ -598,6 +598,16 @@ describe('logins of devices', () => {
     expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
   });
 
+  test('has no role when its person is of an identity provider that is no longer configured', async () => {
+    const former = 'https://former.example.com';
+    const rule = groupRule('movers', 'deployer');
+    access = { groups: [rule, { ...rule, issuer: former }], workload_issuers: [] };
+    const { token, personId } = await personToken('movers');
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(200);
+    await one.store.sql('UPDATE people SET issuer = $2 WHERE id = $1', [personId, former]);
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
+  });
+
   test('lists and revokes own tokens, and for admins those of the tenant', async () => {
     const [mine, other, lead] = [
       await personToken('deployers'),
