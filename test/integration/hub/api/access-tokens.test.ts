@@ -567,6 +567,24 @@ describe('logins of devices', () => {
     expect([answer.status, typeOf(answer)]).toEqual([400, 'roles_beyond_own']);
   });
 
+  test('does not approve a login without a tenant', async () => {
+    access = { groups: [{ issuer: IDP, group: 'root', roles: ['platform_admin'] } as never], workload_issuers: [] };
+    const { headers } = await person('root');
+    const { deviceCode, userCode } = await startLogin();
+    expect(await decide(userCode, headers, { decision: 'approve' })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'tenant_id'] }] },
+    });
+    const answer = await one.app.inject({
+      method: 'POST',
+      url: '/auth/device',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ code: userCode, decision: 'approve' }).toString(),
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(typeOf(await poll(deviceCode))).toBe('authorization_pending');
+  });
+
   test('gives an admin of the platform a token for the platform, or for any tenant', async () => {
     access = {
       groups: [{ issuer: IDP, group: 'platform', roles: ['platform_admin'] } as never],
