@@ -63,6 +63,8 @@ export function networkOf(address: string): string {
 const EXCHANGES: Rate = { perSecond: 5, burst: 300 };
 /** Logins of devices that one address can start. Each of them is a row of the database. */
 const DEVICE_LOGINS: Rate = { perSecond: 0.1, burst: 10 };
+/** Polls of one login of a device. Its interval is at least 5 seconds. Each poll is a transaction. */
+const DEVICE_POLLS: Rate = { perSecond: 0.5, burst: 10 };
 
 /** The limits of this process. */
 export interface RateLimiter {
@@ -81,6 +83,8 @@ export interface RateLimiter {
   exchange(rule: string): void;
   /** @throws ApiError 429 when the address has started too many logins of devices */
   deviceLogin(request: FastifyRequest): void;
+  /** Whether a login of a device is polled far more often than its interval allows. @param codeHash hash of its code */
+  isPolledTooOften(codeHash: string): boolean;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
   /**
@@ -114,6 +118,7 @@ export function createLimiter(
   const integrations = bucketsOf(webhooks);
   const rules = bucketsOf(failures === null ? null : EXCHANGES);
   const devices = bucketsOf(failures === null ? null : DEVICE_LOGINS);
+  const polls = bucketsOf(failures === null ? null : DEVICE_POLLS);
   return {
     call(callerId, byListener, who = 'The API key has') {
       // The key of the listener in the same process is not in the database.
@@ -135,6 +140,7 @@ export function createLimiter(
       const wait = devices?.take(networkOf(ip), clock()) ?? 0;
       if (wait > 0) throw tooMany('Too many logins were started from this address. Try again later.', wait);
     },
+    isPolledTooOften: (codeHash) => (polls?.take(codeHash, clock()) ?? 0) > 0,
     delivery(integrationId) {
       const wait = integrations?.take(integrationId, clock()) ?? 0;
       if (wait > 0)

@@ -137,12 +137,14 @@ const REPLAY: Actor = { kind: 'system', name: 'replayed device code' };
  */
 export async function pollDeviceLogin(transaction: Transaction, deviceCode: string): Promise<DevicePoll> {
   const { drizzle } = transaction;
-  const [login] = await drizzle
-    .select()
-    .from(deviceLogins)
-    .where(eq(deviceLogins.hash, hashOfSecret(deviceCode)))
-    .for('update');
-  if (login === undefined) return { kind: 'unknown' };
+  const ofCode = eq(deviceLogins.hash, hashOfSecret(deviceCode));
+  // Polls at the same time do not wait for each other, so that they hold no connections.
+  const [login] = await drizzle.select().from(deviceLogins).where(ofCode).for('update', { skipLocked: true });
+  if (login === undefined) {
+    const { pollSeconds } = deviceLogins;
+    const [locked] = await drizzle.select({ pollSeconds }).from(deviceLogins).where(ofCode);
+    return locked === undefined ? { kind: 'unknown' } : { kind: 'slow_down', ...locked };
+  }
   const answer = answerPoll(login, new Date());
   if (answer.kind === 'granted') return { kind: 'granted', ...(await redeem(transaction, login)) };
   if (answer.kind === 'replayed' && login.tokenId !== null)

@@ -521,6 +521,24 @@ describe('logins of devices', () => {
     expect(await six(device)).toEqual([400, 400, 400, 400, 400, 429]);
   });
 
+  test('does not wait for another poll of the same login', async () => {
+    const { deviceCode, userCode } = await startLogin();
+    await one.store.database.platform.transaction(async (transaction) => {
+      await transaction.query('SELECT 1 FROM device_logins WHERE user_code = $1 FOR UPDATE', [userCode]);
+      expect(typeOf(await poll(deviceCode, two))).toBe('slow_down');
+    });
+    expect(typeOf(await poll(deviceCode))).toBe('authorization_pending');
+  });
+
+  test('answers polls that come far too often without the database', async () => {
+    const { deviceCode } = await startLogin();
+    await passInterval();
+    for (let count = 0; count < 10; count += 1) await poll(deviceCode, limited);
+    const before = await one.store.sql('SELECT polled_at FROM device_logins');
+    expect(typeOf(await poll(deviceCode, limited))).toBe('slow_down');
+    expect(await one.store.sql('SELECT polled_at FROM device_logins')).toEqual(before);
+  });
+
   test('limits the logins that one address starts', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 11; count += 1)

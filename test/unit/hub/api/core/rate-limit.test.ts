@@ -97,6 +97,17 @@ describe('the limiter', () => {
     expect([calls(false), calls(true)]).toEqual([2, 20]);
   });
 
+  test('limits the polls of each login of a device separately', () => {
+    let now = 0;
+    const limiter = createLimiter({ perKey: null, failures: rate }, () => now);
+    const polls = (code: string) =>
+      Array.from({ length: 20 }, () => limiter.isPolledTooOften(code)).filter((isTooOften) => !isTooOften).length;
+    expect([polls('a'), polls('b')]).toEqual([10, 10]);
+    // A device that keeps its interval is never limited.
+    now = 5_000;
+    expect(limiter.isPolledTooOften('a')).toBe(false);
+  });
+
   test('never rejects the listener of the same process, or any call when there is no limit', () => {
     const limited = createLimiter({ perKey: rate, failures: rate }, () => 0);
     const unlimited = createLimiter(null);

@@ -16,12 +16,12 @@ const KEY: KeyPrincipal = {
 };
 const CALLER = { principal: KEY, tenantId: 'shop', scopes: KEY.scopes };
 
-function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000) {
+function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000, answerMs = 60_000) {
   const accessHints = createWorkHints();
   const raw = Object.assign(new EventEmitter(), { destroyed: false, destroy: vi.fn() });
   const request = { caller: CALLER } as unknown as FastifyRequest;
   const deps = { accessHints } as unknown as Parameters<typeof createAccessWatch>[0];
-  const created = createAccessWatch(deps, isAllowed, { checkMs, lastLineMs: 5 });
+  const created = createAccessWatch(deps, isAllowed, { checkMs, answerMs, lastLineMs: 5 });
   const lost = created.lost(request, { raw } as unknown as FastifyReply);
   return { ...lost, accessHints, raw };
 }
@@ -45,6 +45,15 @@ test('aborts without a notification, and survives a check that fails', async () 
   const { signal } = watch(isAllowed, 5);
   await vi.waitFor(() => expect(signal.aborted).toBe(true));
   expect(isAllowed).toHaveBeenCalledTimes(3);
+});
+
+test.each<[string, () => Promise<boolean>]>([
+  ['do not respond', () => new Promise(() => undefined)],
+  ['fail', () => Promise.reject(new Error('no database'))],
+])('aborts when checks %s for too long, and does not state a loss of rights', async (_what, isAllowed) => {
+  const { signal } = watch(isAllowed, 5, 20);
+  await vi.waitFor(() => expect(signal.aborted).toBe(true));
+  expect(signal.reason).toMatchObject({ reason: 'continue' });
 });
 
 test('stops to check when the response is over', async () => {
