@@ -242,17 +242,25 @@ export function authenticate(
   };
 }
 
+/** Checks again that the session or the token of a request is valid and has all its roles. @throws ApiError 401 */
+export type Recheck = (request: FastifyRequest) => Promise<void>;
+
+export function recheckWith(isAllowed: (request: FastifyRequest) => Promise<boolean>): Recheck {
+  return async (request) => {
+    const { principal } = callerOf(request);
+    if (principal.kind === 'api_key' || (await isAllowed(request))) return;
+    throw new ApiError(401, isSession(principal) ? SESSION_ENDED : TOKEN_INVALID);
+  };
+}
+
 /**
  * A hook before the handlers of changes: a session or a token can end, or lose a role, while the body of a request arrives. The
- * handlers themselves run in one transaction and take milliseconds.
+ * handlers themselves run in one transaction and take milliseconds. A handler that reads its body itself checks again.
  */
-export function recheckSessions(isAllowed: (request: FastifyRequest) => Promise<boolean>) {
+export function recheckSessions(recheck: Recheck) {
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { caller, method } = request;
-    if (caller === null || caller.principal.kind === 'api_key' || method === 'GET' || method === 'HEAD')
-      return done();
-    return isAllowed(request).then((allowed) => {
-      if (!allowed) throw new ApiError(401, isSession(caller.principal) ? SESSION_ENDED : TOKEN_INVALID);
-    });
+    const isRead = method === 'GET' || method === 'HEAD';
+    return caller === null || caller.principal.kind === 'api_key' || isRead ? done() : recheck(request);
   };
 }
