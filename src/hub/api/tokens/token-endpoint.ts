@@ -18,6 +18,8 @@ import { ExchangeRejected, exchangeToken, type IssuedToken, rejectedToken } from
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 const MAX_SUBJECT_TOKEN = 16_384;
+/** Maximum size of a body, in bytes: a token and the other fields. Callers are not authenticated when it is read. */
+const BODY_LIMIT = 20 * 1024;
 
 const bodySchema = z
   .strictObject({
@@ -110,6 +112,7 @@ export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: Rate
     '/v2/auth/token',
     {
       config: { access: 'public' },
+      bodyLimit: BODY_LIMIT,
       schema: {
         tags: ['sign-in'],
         summary: 'Create an access token',

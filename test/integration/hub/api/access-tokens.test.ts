@@ -383,6 +383,11 @@ test('rejects an expired token, and ends its stream', async () => {
   await untilDenied(stream);
 });
 
+test('rejects a large body of a caller without a credential', async () => {
+  const answer = await exchange('x'.repeat(21 * 1024));
+  expect(answer.status).toBe(413);
+});
+
 test('prefers the API key when a request has both, and ignores other schemes', async () => {
   const both = { 'x-api-key': admin.key, authorization: 'Bearer berth_at_x' };
   expect((await call(one, ['GET', '/v2/usage'], both)).status).toBe(200);
