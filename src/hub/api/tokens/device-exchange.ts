@@ -6,6 +6,7 @@ import type { ApiDeps } from '../core/deps.ts';
 import { type ApiError, brokenRules } from '../core/errors.ts';
 import type { RateLimiter } from '../core/rate-limit.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
+import { SESSION_TIMES } from '../sign-in/session-finder.ts';
 import type { IssuedToken } from './workload-exchange.ts';
 
 /** Answers the polls of a device that waits for a person. */
@@ -33,16 +34,17 @@ function refusal(kind: Refusal): ApiError {
 
 /** The token of an approved login. @throws ApiError 400 with the error of RFC 8628, 429 */
 export async function redeemDeviceCode(
-  { database, observer = UNOBSERVED, accessHints }: ApiDeps,
+  { database, observer = UNOBSERVED, accessHints, signIn }: ApiDeps,
   limiter: RateLimiter,
   request: FastifyRequest,
   deviceCode: string,
 ): Promise<IssuedToken> {
+  const { maxSeconds } = signIn ?? SESSION_TIMES;
   const isCode = isDeviceCode(deviceCode);
   // Before the database: anyone can start a login and poll it.
   if (isCode && limiter.isPolledTooOften(hashOfSecret(deviceCode))) throw refusal('slow_down');
   const poll: DevicePoll = isCode
-    ? await database.forPlatform(POLLS).transaction((each) => pollDeviceLogin(each, deviceCode))
+    ? await database.forPlatform(POLLS).transaction((each) => pollDeviceLogin(each, deviceCode, maxSeconds))
     : { kind: 'unknown' };
   if (poll.kind === 'granted') {
     observer.deviceLogin('issued');

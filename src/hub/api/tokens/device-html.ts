@@ -96,7 +96,7 @@ deny: the machine gets your rights.</p>
 </dl>
 <form method="post" action="${escaped(action)}">
 <input type="hidden" name="code" value="${escaped(userCode)}">
-<label for="grant">Tenant and role of the machine, for 12 hours</label>
+<label for="grant">Tenant and role of the machine, for at most 12 hours</label>
 <select id="grant" name="grant" required>
 ${optionsOf(login)}
 </select>

@@ -474,7 +474,10 @@ describe('logins of devices', () => {
         .status,
     ).toBe(204);
     const issued = await poll(deviceCode);
-    expect(issued.body).toMatchObject({ expires_in: 43_200, tenant_id: admin.tenantId, roles: ['viewer'] });
+    expect(issued.body).toMatchObject({ tenant_id: admin.tenantId, roles: ['viewer'] });
+    const lifetime = Number(issued.body['expires_in']);
+    expect(lifetime).toBeGreaterThan(43_000);
+    expect(lifetime).toBeLessThanOrEqual(43_200);
     const token = bearer(issued.body['access_token']);
     expect((await call(one, ['GET', '/v2/deployments'], token)).status).toBe(200);
     expect((await call(one, ['POST', '/v2/deployments'], { ...token, body: createBody() })).status).toBe(403);
@@ -482,6 +485,22 @@ describe('logins of devices', () => {
     expect(event.resources).toMatchObject([
       { reason: 'AccessTokenCreated', actor: { kind: 'person', name: 'Ada Example' } },
     ]);
+  });
+
+  test('gives a token no longer than the groups of the last sign-in count', async () => {
+    const signedIn = async (hoursAgo: number) => {
+      const { headers, personId } = await person('deployers', `Ada ${hoursAgo}`);
+      await one.store.sql(`UPDATE people SET signed_in_at = now() - make_interval(hours => $2) WHERE id = $1`, [
+        personId,
+        hoursAgo,
+      ]);
+      const { deviceCode, userCode } = await startLogin();
+      await decide(userCode, headers, { decision: 'approve', tenant_id: admin.tenantId });
+      return poll(deviceCode);
+    };
+    const { body } = await signedIn(11);
+    expect(Number(body['expires_in'])).toBeLessThanOrEqual(3_600);
+    expect(typeOf(await signedIn(13))).toBe('expired_token');
   });
 
   test('revokes the token when its device code is used again', async () => {
