@@ -26,7 +26,7 @@ const params = z.strictObject({ token_id: uuidSchema.describe('Id of the access 
 
 /** @throws ApiError 403 */
 function ownerOf(caller: Caller, all: boolean): TokenOwner | null {
-  if (!all) return ownTokens(caller.principal);
+  if (!all) return ownTokens(caller);
   const owner = administeredTokens(caller);
   if (owner === null) throw new ApiError(403, 'Only admins of the tenant can list all tokens (all=true).');
   return owner;
@@ -41,7 +41,7 @@ function list(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['sign-in'],
         summary: 'List access tokens',
         description:
-          'Lists the access tokens of the caller, newest first, without their values. An admin of the tenant can list all tokens of the tenant.',
+          'Lists the access tokens of the caller, newest first, without their values. A token of one tenant sees only tokens of this tenant. An admin of the tenant can list all tokens of the tenant.',
         querystring: z.strictObject({
           ...pageQuery,
           all: booleanQuery
@@ -84,7 +84,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { token_id: id } = request.params;
       const caller = callerOf(request);
-      const owners = [ownTokens(caller.principal), administeredTokens(caller)];
+      const owners = [ownTokens(caller), administeredTokens(caller)];
       const isRevoked = await deps.database.platform.transaction(async (transaction) => {
         for (const owner of owners) {
           if (owner !== null && (await revokeAccessToken(transaction, owner, id, actorOf(request))))

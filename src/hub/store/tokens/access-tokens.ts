@@ -97,7 +97,8 @@ export async function touchToken(transaction: Transaction, id: string): Promise<
 
 /** Which tokens a caller may list and revoke. */
 export type TokenOwner =
-  | { readonly of: 'person'; readonly personId: string }
+  /** tenantId: only tokens of this tenant; null: those of all tenants and of the platform. */
+  | { readonly of: 'person'; readonly personId: string; readonly tenantId: string | null }
   | { readonly of: 'token'; readonly tokenId: string }
   | { readonly of: 'tenant'; readonly tenantId: string }
   /** All tokens, including those of the platform. */
@@ -106,7 +107,10 @@ export type TokenOwner =
 function ownedBy(owner: TokenOwner) {
   switch (owner.of) {
     case 'person':
-      return eq(accessTokens.personId, owner.personId);
+      return and(
+        eq(accessTokens.personId, owner.personId),
+        owner.tenantId === null ? undefined : eq(accessTokens.tenantId, owner.tenantId),
+      );
     case 'token':
       return eq(accessTokens.id, owner.tokenId);
     case 'tenant':

@@ -700,6 +700,18 @@ describe('logins of devices', () => {
     expect(body.resources).toMatchObject([{ actor: { kind: 'person', name: 'Ada Example' } }]);
   });
 
+  test('does not list or revoke tokens of the person for another tenant', async () => {
+    const [shop, bank] = [await personToken('deployers'), await personToken('deployers')];
+    const other = await one.tenant();
+    await one.store.sql('UPDATE access_tokens SET tenant_id = $2 WHERE id = $1', [bank.id, other.tenantId]);
+    const list = await call<{ resources: { id: string }[] }>(one, ['GET', '/v2/auth/tokens'], bearer(shop.token));
+    expect(list.body.resources.map(({ id }) => id)).not.toContain(bank.id);
+    const path = `/v2/auth/tokens/${bank.id}`;
+    expect((await call(one, ['DELETE', path], bearer(shop.token))).status).toBe(404);
+    // In the browser, the person sees and revokes all of them.
+    expect((await call(one, ['DELETE', path], shop.headers)).status).toBe(204);
+  });
+
   test('an API key cannot ask for its own token', async () => {
     expect((await admin.call('GET', '/v2/auth/token')).status).toBe(409);
     expect((await admin.call<{ resources: unknown[] }>('GET', '/v2/auth/tokens')).body.resources).toEqual([]);
