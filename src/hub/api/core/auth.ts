@@ -32,6 +32,8 @@ export type Access =
       readonly scopes: readonly Scope[];
       /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
+      /** A person without a role in any tenant may use the route, too. */
+      readonly withoutRoles?: true;
     };
 
 declare module 'fastify' {
@@ -149,7 +151,9 @@ function admit(
     case 'unnamed':
       throw tenantMissing(SEVERAL_TENANTS);
     case 'without_roles':
-      throw new ApiError(403, NO_ROLE);
+      if (access.withoutRoles !== true) throw new ApiError(403, NO_ROLE);
+      request.caller = { principal, tenantId: null, scopes: [] };
+      return;
     // The response does not reveal whether another tenant exists.
     case 'unknown':
       throw notFound('tenant');

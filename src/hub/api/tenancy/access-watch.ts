@@ -57,6 +57,8 @@ async function refresh(
 /** Whether a principal has at least the rights of a caller in the same tenant. */
 export function keepsRights({ tenantId, scopes }: Caller, principal: Principal): boolean {
   const admission = admissionOf(principal, tenantId);
+  // A caller that was admitted without a role has none to lose.
+  if (admission.kind === 'without_roles') return scopes.length === 0;
   if (admission.kind !== 'admitted' && admission.kind !== 'lookup') return false;
   return admission.tenantId === tenantId && scopes.every((scope) => admission.scopes.includes(scope));
 }

@@ -21,6 +21,8 @@ import { ownTokenSchema, presentToken, tokenListSchema } from './token-schema.ts
 
 /** Every caller may see and revoke its own tokens. */
 const ANY = { scopes: SCOPES, tenant: 'any' } as const;
+/** A logout must be possible after the loss of the last role, because the person may get one again. */
+const ANY_TOKEN = { ...ANY, withoutRoles: true } as const;
 
 const params = z.strictObject({ token_id: uuidSchema.describe('Id of the access token.') });
 
@@ -139,7 +141,7 @@ function own(app: FastifyInstance, deps: ApiDeps): void {
   routes.delete(
     '/v2/auth/token',
     {
-      config: { access: ANY },
+      config: { access: ANY_TOKEN },
       schema: {
         tags: ['sign-in'],
         summary: 'Revoke the access token of the request',

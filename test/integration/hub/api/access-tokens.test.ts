@@ -658,6 +658,16 @@ describe('logins of devices', () => {
     expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
   });
 
+  test('can be revoked by a person who has lost the last role', async () => {
+    const { token } = await personToken('deployers');
+    const rules = access;
+    access = NO_ACCESS;
+    expect((await call(one, ['GET', '/v2/auth/tokens'], bearer(token))).status).toBe(403);
+    expect((await call(one, ['DELETE', '/v2/auth/token'], bearer(token))).status).toBe(204);
+    access = rules;
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(401);
+  });
+
   test('has no role when its person is of an identity provider that is no longer configured', async () => {
     const former = 'https://former.example.com';
     const rule = groupRule('movers', 'deployer');

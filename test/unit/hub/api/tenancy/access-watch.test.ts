@@ -71,6 +71,14 @@ test('a caller keeps its rights only with all scopes, in the same tenant', () =>
   expect(keepsRights(CALLER, { ...KEY, keyTenantId: 'bank' })).toBe(false);
 });
 
+test('a caller without roles keeps what it has, and one with roles does not', () => {
+  const grants = { isPlatformAdmin: false, tenants: [] };
+  const person = { id: 'person-1', name: 'Ada' };
+  const token = { kind: 'person_token', tokenId: 't', person, grants, expiresAt: new Date() } as const;
+  expect(keepsRights({ principal: token, tenantId: null, scopes: [] }, token)).toBe(true);
+  expect(keepsRights({ principal: token, tenantId: 'shop', scopes: ['deployments:read'] }, token)).toBe(false);
+});
+
 test('a stream drops what is pending when the rights are lost', async () => {
   const lost = new AbortController();
   const end = { end: 'over', reason: 'denied' } as const;
