@@ -93,7 +93,7 @@ const DESCRIPTION = `Creates an access token, without an API key.
 Scope: none.`;
 
 export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: RateLimiter): void {
-  const { observer = UNOBSERVED } = deps;
+  const { observer = UNOBSERVED, logger } = deps;
 
   async function exchange(request: FastifyRequest, subjectToken: string, tenantId: string | null) {
     try {
@@ -104,7 +104,13 @@ export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: Rate
       if (!(error instanceof ExchangeRejected)) throw error;
       observer.exchanged('rejected');
       limiter.failure(request);
-      throw rejectedToken(error.rejection, deps.publicUrl);
+      // After the limit, so that a caller without a credential cannot fill the log.
+      const { rejection, issuer } = error;
+      logger.warn(
+        { requestId: request.id, rejection, issuer },
+        'failed to exchange the token of a workload; next: docs/sign-in.md#when-it-fails',
+      );
+      throw rejectedToken(rejection, deps.publicUrl);
     }
   }
 

@@ -240,6 +240,11 @@ describe('workloads', () => {
   test('rejects a token that meets no rule, or only rules of other tenants', async () => {
     await kubectlAsAdmin(['create', 'serviceaccount', 'other', '-n', namespace]);
     expect(typeOf(await exchange(await serviceAccountToken(PUBLIC_URL, 'other')))).toBe('no_rule');
+    expect(one.store.logger.lines).toContainEqual(
+      expect.objectContaining({
+        fields: { requestId: expect.any(String), rejection: 'no_rule', issuer: 'cluster' },
+      }),
+    );
     const token = await serviceAccountToken();
     const stranger = await one.tenant();
     expect(typeOf(await exchange(token, { tenant_id: stranger.tenantId }))).toBe('other_tenant');

@@ -625,6 +625,8 @@ describe('an API key', () => {
     for (let attempt = 0; attempt < 5; attempt += 1)
       statuses.push((await exchange(browser, 'berth_wrong', { api: limited.app })).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
+    const logged = store.logger.lines.filter(({ message }) => message.startsWith('failed to sign in with an API key'));
+    expect(logged).toHaveLength(3);
     const client = await first.client(shop.id, ['deployments:read']);
     expect((await exchange(browser, client.key, { api: limited.app })).status).toBe(201);
   });
