@@ -36,6 +36,9 @@ import { withoutRole } from './without-role.ts';
 /** Path of the callback, below BERTH_PUBLIC_URL. */
 export const CALLBACK_PATH = '/v2/auth/callback';
 
+/** Kind of the failures that the limit of sign-ins counts. */
+const SIGN_IN = 'sign-in';
+
 const PUBLIC = { access: 'public' } as const;
 const random = () => randomBytes(32).toString('base64url');
 
@@ -139,7 +142,6 @@ async function callback(routes: SignInRoutes, request: FastifyRequest, reply: Fa
   const { logger, observer = UNOBSERVED, clock = () => new Date() } = deps;
   const { provider, groupsClaim, maxSeconds } = requireProvider(deps);
   const settings = requireCookies(deps.publicUrl);
-  limiter.mayFail(request);
   const flow = flowOf(request, { settings, box: deps.secretBox, now: clock() });
   clearFlowCookie(reply, settings);
   if (flow === null) {
@@ -147,9 +149,11 @@ async function callback(routes: SignInRoutes, request: FastifyRequest, reply: Fa
     observer.signedIn('identity_provider', 'stale');
     throw new ApiError(400, START_AGAIN);
   }
+  // Only a browser that started a sign-in gets this far, so that other failures of its address do not block it.
+  limiter.mayFail(request, SIGN_IN);
   const query = request.raw.url?.split('?', 2)[1] ?? '';
   const claims = await atProvider(routes, request, () => provider.redeem(query, flow)).catch((error) => {
-    limiter.failure(request);
+    limiter.failure(request, SIGN_IN);
     throw error;
   });
   const identity = identityOf(claims, groupsClaim);

@@ -83,7 +83,7 @@ export function devicePage(parent: FastifyInstance, routes: SignInRoutes): void 
   }
 
   async function show(request: FastifyRequest, session: PersonSession, code: string): Promise<string> {
-    const login = await waitingLogin(routes, request, code);
+    const login = await waitingLogin(routes, request, session, code);
     const offers = await offersFor(routes, session, login);
     const { userCode, machine, address, requestedTenant: tenant, requestedRole: role } = login;
     const shown = { userCode, machine, address, requested: { tenant, role }, offers };
@@ -91,7 +91,7 @@ export function devicePage(parent: FastifyInstance, routes: SignInRoutes): void 
   }
 
   async function decide(request: FastifyRequest, session: PersonSession, form: Form): Promise<string> {
-    const { machine } = await waitingLogin(routes, request, form.code);
+    const { machine } = await waitingLogin(routes, request, session, form.code);
     await decideLogin(routes, request, session, [form.code, decisionOf(form)]);
     return decidedPage(form.decision ?? 'deny', machine);
   }

@@ -175,7 +175,7 @@ function deciding(app: FastifyInstance, routes: SignInRoutes): void {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       const session = await requirePerson(routes, request);
-      const login = await waitingLogin(routes, request, request.params.user_code);
+      const login = await waitingLogin(routes, request, session, request.params.user_code);
       const offers = await offersFor(routes, session, login);
       return {
         user_code: login.userCode,

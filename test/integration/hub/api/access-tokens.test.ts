@@ -547,6 +547,11 @@ describe('logins of devices', () => {
       return statuses;
     };
     expect(await six(guess)).toEqual([404, 404, 404, 404, 404, 429]);
+    // Another person at this address can still log in.
+    const other = await person('deployers', 'Bob Example');
+    const { userCode } = await startLogin();
+    const sent = { ...other.headers, ...from('198.51.100.6') };
+    expect((await call(limited, ['GET', `/v2/auth/device/${userCode}`], sent)).status).toBe(200);
     expect(await six(device)).toEqual([400, 400, 400, 400, 400, 429]);
   });
 

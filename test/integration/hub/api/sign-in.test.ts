@@ -501,6 +501,18 @@ describe('the answer of the identity provider', () => {
     expect(replay.jar.has(COOKIE)).toBe(false);
   });
 
+  test('is accepted from an address at which other credentials were wrong', async () => {
+    const rateLimits = { perKey: null, failures: { perSecond: 0.001, burst: 1 } };
+    const limited = await startApi({ store, deps: signInDeps({ rateLimits }) });
+    onTestFinished(() => limited.stop());
+    const wrong = () => limited.app.inject({ url: DEPLOYMENTS, headers: { 'x-api-key': 'berth_wrong' } });
+    expect([(await wrong()).statusCode, (await wrong()).statusCode]).toEqual([401, 429]);
+    provider.person = ANN;
+    const browser = newBrowser();
+    const url = await browser.toCallback(provider);
+    expect((await browser.call('GET', url, { api: limited.app })).status).toBe(303);
+  });
+
   test('is rejected in another browser', async () => {
     provider.person = ANN;
     const url = await newBrowser().toCallback(provider);
