@@ -58,6 +58,16 @@ export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
   return id;
 }
 
+/** A person who signed in once, and belongs to no tenant. */
+async function person({ store }: ApiFixture): Promise<string> {
+  const id = uuidv7();
+  await store.sql(
+    `INSERT INTO people (id, issuer, subject, name, groups) VALUES ($1, 'https://login.example.com', $2, 'Ada', '{}')`,
+    [id, uniqueName()],
+  );
+  return id;
+}
+
 /** An access token of a workload of the tenant. Nobody has its value. */
 async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
   const id = uuidv7();
@@ -90,6 +100,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
   if (asked.has('token_id')) ids['token_id'] = await accessToken(api, ids);
+  if (asked.has('person_id')) ids['person_id'] = await person(api);
   if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
   ids['id'] = ids['listener_id'] ?? '';

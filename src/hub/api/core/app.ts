@@ -41,6 +41,7 @@ import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
 import { usageRoutes } from '../tenancy/usage-routes.ts';
 import { devicePage } from '../tokens/device-page.ts';
 import { deviceRoutes } from '../tokens/device-routes.ts';
+import { personRoutes } from '../tokens/person-routes.ts';
 import { tokenEndpoint } from '../tokens/token-endpoint.ts';
 import { tokenFinder } from '../tokens/token-finder.ts';
 import { tokenRoutes } from '../tokens/token-routes.ts';
@@ -248,6 +249,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     authRoutes(scoped, { deps, limiter, sessions, findKey });
     tokenEndpoint(scoped, deps, limiter);
     tokenRoutes(scoped, deps);
+    personRoutes(scoped, deps);
     deviceRoutes(scoped, { deps, limiter, sessions });
     devicePage(scoped, { deps, limiter, sessions });
     usageRoutes(scoped, deps);

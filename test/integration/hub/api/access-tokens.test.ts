@@ -668,6 +668,19 @@ describe('logins of devices', () => {
     expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
   });
 
+  test('ends with the sessions and approved logins of its person when an admin of the platform signs the person out', async () => {
+    const { token, headers, personId } = await personToken('deployers');
+    const { deviceCode, userCode } = await startLogin();
+    const body = { decision: 'approve', tenant_id: admin.tenantId };
+    expect((await decide(userCode, headers, body)).status).toBe(204);
+    const path = `/v2/auth/people/${personId}/sign-out`;
+    expect((await call(one, ['POST', path], bearer((await personToken('leads')).token))).status).toBe(403);
+    expect((await admin.call('POST', path)).status).toBe(204);
+    expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(401);
+    expect((await call(two, ['GET', '/v2/usage'], headers)).status).toBe(401);
+    expect(typeOf(await poll(deviceCode))).toBe('access_denied');
+  });
+
   test('can be revoked by a person who has lost the last role', async () => {
     const { token } = await personToken('deployers');
     const rules = access;
