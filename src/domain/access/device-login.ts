@@ -11,8 +11,19 @@ const SLOW_DOWN_SECONDS = 5;
 const MAX_POLL_SECONDS = 60;
 /** Polls may come this much earlier, in milliseconds, because requests take different times. */
 const POLL_TOLERANCE_MS = 500;
-/** Lifetime of the token of a person, in seconds. */
-export const PERSON_TOKEN_SECONDS = 43_200;
+/** Longest lifetime of the token of a person, in seconds. */
+const PERSON_TOKEN_SECONDS = 43_200;
+
+/**
+ * Expiry of the token of a person: until then, the groups of the last sign-in count for it. So the identity provider must state them
+ * again for a later token.
+ * @param maxSeconds time after which a session of the person ends, even if it is in use
+ * @returns null: the sign-in was too long ago
+ */
+export function personTokenEnd(now: Date, signedInAt: Date, maxSeconds: number): Date | null {
+  const end = Math.min(now.getTime() + PERSON_TOKEN_SECONDS * 1000, signedInAt.getTime() + maxSeconds * 1000);
+  return end > now.getTime() ? new Date(end) : null;
+}
 
 const DEVICE_CODE_BYTES = 32;
 const DEVICE_CODE = /^[A-Za-z0-9_-]{43}$/;

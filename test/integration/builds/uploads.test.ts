@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createRegistryCleaning } from '../../../src/app/registry-cleanup.ts';
 import { createSourceStore } from '../../../src/app/source-store.ts';
 import { uploadStep } from '../../../src/cluster/builder/upload-step.ts';
@@ -141,10 +141,15 @@ const issuesOf = async (packed: Buffer, deployment?: Deployment) => {
 };
 
 /** Sends a request without its end. */
-function open(deployment: Deployment, packed: Buffer, sent: number) {
-  const request = httpRequest(`${url}/v2/deployments/${deployment.id}/sources`, {
+function open(
+  deployment: Deployment,
+  packed: Buffer,
+  sent: number,
+  { at = url, headers = headersOf(packed) as Record<string, string> } = {},
+) {
+  const request = httpRequest(`${at}/v2/deployments/${deployment.id}/sources`, {
     method: 'POST',
-    headers: { ...headersOf(packed), 'content-length': packed.length },
+    headers: { ...headers, 'content-length': packed.length },
     agent: false,
   });
   const response = new Promise<{ status: number }>((resolve, reject) => {
@@ -517,6 +522,30 @@ describe('an interrupted upload', () => {
     cut.request.destroy();
     expect((await upload(deployment, await packed)).body).toMatchObject({ number: 1 });
     expect(await rows(deployment)).toMatchObject([{ stored: true }]);
+  });
+
+  test('creates no revision when the session of its caller ends while it arrives', async () => {
+    const origin = 'https://berth.example.com';
+    const sourceStore = createSourceStore(authority, { insecure: true });
+    const deps = { registry: registry.host, registryAuthority: authority, sourceStore, publicUrl: origin };
+    const second = await start(deps, 0, api.store);
+    onTestFinished(() => second.api.stop());
+    const post = (path: string, headers: Record<string, string>, payload: object) =>
+      second.api.app.inject({ method: 'POST', url: path, headers: { origin, ...headers }, payload });
+    const signedIn = await post('/v2/auth/key-session', {}, { api_key: client.key });
+    const [cookie = ''] = String(signedIn.headers['set-cookie']).split(';');
+    const deployment = await internal();
+    const packed = await gzipped([{ name: 'a', content: randomBytes(100_000) }]);
+    const { 'x-api-key': _key, ...rest } = headersOf(packed);
+    const { response, end } = open(deployment, packed, 50_000, {
+      at: second.url,
+      headers: { ...rest, cookie, origin },
+    });
+    await begun(deployment);
+    expect((await post('/v2/auth/sign-out', { cookie }, {})).statusCode).toBe(204);
+    end();
+    expect((await response).status).toBe(401);
+    expect((await upload(deployment, packed)).body).toMatchObject({ number: 1 });
   });
 
   test('may take longer than other requests, but not without progress', async () => {

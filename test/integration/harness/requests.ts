@@ -67,6 +67,16 @@ export async function logRequest(
   return id;
 }
 
+/** A person who signed in once, and belongs to no tenant. */
+async function person({ store }: ApiFixture): Promise<string> {
+  const id = uuidv7();
+  await store.sql(
+    `INSERT INTO people (id, issuer, subject, name, groups) VALUES ($1, 'https://login.example.com', $2, 'Ada', '{}')`,
+    [id, uniqueName()],
+  );
+  return id;
+}
+
 /** An access token of a workload of the tenant. Nobody has its value. */
 export async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
   const id = uuidv7();
@@ -99,6 +109,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
   if (asked.has('token_id')) ids['token_id'] = await accessToken(api, ids);
+  if (asked.has('person_id')) ids['person_id'] = await person(api);
   if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
   ids['id'] = ids['listener_id'] ?? '';

@@ -6,15 +6,25 @@ import { changeContexts, contextOf, readContexts, type StoredContext, withoutCon
 
 /** `berth logout`. */
 
+type Outcome = 'revoked' | 'refused' | 'has_key';
+
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  revoked: 'its token is revoked',
+  refused: 'warning: the API did not revoke its token, which is valid until it expires; next: ask an admin to revoke it',
+  has_key: 'its API key is still valid until it is revoked',
+};
+
 /** Revokes the token of a context. An expired token needs no revocation. @throws ApiProblem */
-async function revoke(context: StoredContext, signal: AbortSignal): Promise<boolean> {
-  if ('api_key' in context) return false;
+async function revoke(context: StoredContext, signal: AbortSignal): Promise<Outcome> {
+  if ('api_key' in context) return 'has_key';
   try {
     const client = createClient({ url: context.url, accessToken: context.access_token, signal });
     await client.DELETE('/v2/auth/token', {});
-    return true;
+    return 'revoked';
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 401) return true;
+    const status = error instanceof ApiProblem ? error.status : null;
+    if (status === 401) return 'revoked';
+    if (status === 403) return 'refused';
     throw error;
   }
 }
@@ -29,8 +39,7 @@ export async function logout(
   const contexts = readContexts(configHome);
   const name = asked ?? contexts.current;
   if (name === null) throw new UsageError('there is no current context: use --context CONTEXT');
-  const isRevoked = await revoke(contextOf(contexts, name), stopped);
+  const outcome = await revoke(contextOf(contexts, name), stopped);
   changeContexts(configHome, (latest) => withoutContext(latest, name));
-  const key = isRevoked ? 'its token is revoked' : 'its API key is still valid until it is revoked';
-  console.error(`removed the context ${name}; ${key}`);
+  console.error(`removed the context ${name}; ${OUTCOMES[outcome]}`);
 }

@@ -6,12 +6,13 @@ import type { Transaction } from '../../store/core/database.ts';
 import { appendEvents } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
-import { actorOf, tenantOf } from '../core/auth.ts';
+import { actorOf, callerOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { deploymentParams, emptyBody, noQuery } from '../core/query.ts';
 import { timeSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { grantEndOf, type Principal } from '../tenancy/principal.ts';
 
 const pushTokenSchema = z
   .object({
@@ -34,6 +35,13 @@ const pushTokenSchema = z
   .meta({ id: 'PushToken', description: 'Short-lived credentials for the registry of the platform.' });
 
 const HOUR_SECONDS = 3600;
+
+/** Expiry of a push token, in whole seconds: it does not outlive the credential that it was created with. */
+export function pushTokenEnd(principal: Principal, now: Date, seconds: number): Date {
+  const end = now.getTime() + seconds * 1000;
+  const credentialEnd = grantEndOf(principal)?.getTime() ?? end;
+  return new Date(Math.floor(Math.min(end, credentialEnd) / 1000) * 1000);
+}
 
 /** @throws ApiError 400 for other sources */
 function checkSource({ source }: DeploymentRecord): void {
@@ -63,7 +71,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['registry'],
         summary: 'Create a push token',
         description:
-          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. The deployment must have the source internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
+          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. The deployment must have the source internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision. The credentials expire after an hour, or with the API key or the access token of the request.",
         params: deploymentParams,
         querystring: noQuery,
         body: emptyBody,
@@ -72,7 +80,7 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request) => {
       const tenantId = tenantOf(request);
-      const expiresAt = new Date((Math.floor(clock().getTime() / 1000) + pushTokenSeconds) * 1000);
+      const expiresAt = pushTokenEnd(callerOf(request).principal, clock(), pushTokenSeconds);
       const give = async (transaction: Transaction) => {
         const record = await findDeployment(transaction, tenantId, request.params.deployment_id);
         if (record === null) throw notFound('deployment');

@@ -21,6 +21,8 @@ const FORM = 'application/x-www-form-urlencoded';
 /** Maximum number of scopes, more than any client requests at once. */
 const MAX_SCOPES = 64;
 const MAX_SCOPE_LENGTH = 4096;
+/** Maximum size of a form, in bytes. Callers are not authenticated when it is read. */
+const FORM_LIMIT = 16 * 1024;
 
 const scopeText = z.string().max(MAX_SCOPE_LENGTH);
 const service = z
@@ -162,6 +164,7 @@ export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limi
       TOKEN_PATH,
       {
         config,
+        bodyLimit: FORM_LIMIT,
         schema: {
           tags,
           summary: 'Request a registry token',

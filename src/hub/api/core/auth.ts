@@ -32,6 +32,8 @@ export type Access =
       readonly scopes: readonly Scope[];
       /** `any`: the route does not belong to a tenant. Keys of the platform can omit the tenant. */
       readonly tenant?: 'any';
+      /** A person without a role in any tenant may use the route, too. */
+      readonly withoutRoles?: true;
     };
 
 declare module 'fastify' {
@@ -149,7 +151,9 @@ function admit(
     case 'unnamed':
       throw tenantMissing(SEVERAL_TENANTS);
     case 'without_roles':
-      throw new ApiError(403, NO_ROLE);
+      if (access.withoutRoles !== true) throw new ApiError(403, NO_ROLE);
+      request.caller = { principal, tenantId: null, scopes: [] };
+      return;
     // The response does not reveal whether another tenant exists.
     case 'unknown':
       throw notFound('tenant');
@@ -242,17 +246,25 @@ export function authenticate(
   };
 }
 
+/** Checks again that the session or the token of a request is valid and has all its roles. @throws ApiError 401 */
+export type Recheck = (request: FastifyRequest) => Promise<void>;
+
+export function recheckWith(isAllowed: (request: FastifyRequest) => Promise<boolean>): Recheck {
+  return async (request) => {
+    const { principal } = callerOf(request);
+    if (principal.kind === 'api_key' || (await isAllowed(request))) return;
+    throw new ApiError(401, isSession(principal) ? SESSION_ENDED : TOKEN_INVALID);
+  };
+}
+
 /**
  * A hook before the handlers of changes: a session or a token can end, or lose a role, while the body of a request arrives. The
- * handlers themselves run in one transaction and take milliseconds.
+ * handlers themselves run in one transaction and take milliseconds. A handler that reads its body itself checks again.
  */
-export function recheckSessions(isAllowed: (request: FastifyRequest) => Promise<boolean>) {
+export function recheckSessions(recheck: Recheck) {
   return (request: FastifyRequest, _reply: FastifyReply, done: () => void): void | Promise<void> => {
     const { caller, method } = request;
-    if (caller === null || caller.principal.kind === 'api_key' || method === 'GET' || method === 'HEAD')
-      return done();
-    return isAllowed(request).then((allowed) => {
-      if (!allowed) throw new ApiError(401, isSession(caller.principal) ? SESSION_ENDED : TOKEN_INVALID);
-    });
+    const isRead = method === 'GET' || method === 'HEAD';
+    return caller === null || caller.principal.kind === 'api_key' || isRead ? done() : recheck(request);
   };
 }

@@ -33,8 +33,8 @@ function tooMany(detail: string, waitSeconds: number): ApiError {
   return new ApiError(429, detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) });
 }
 
-/** The first four groups of an IPv6 address, in their shortest form. */
-function prefixOf(address: string): string {
+/** The first groups of an IPv6 address, in their shortest form. */
+function prefixOf(address: string, count: number): string {
   const [head = '', tail] = address
     .split('::')
     .map((part) => part.split(':').filter((group) => group !== ''));
@@ -44,25 +44,32 @@ function prefixOf(address: string): string {
     ...(tail ?? []),
   ];
   return groups
-    .slice(0, 4)
+    .slice(0, count)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
 }
 
+const GROUP_BITS = 16;
+
 /**
  * The key by which failures are counted: an IPv4 address, or the /64 of an IPv6 address, which belongs to one customer.
  * Values that are not addresses, which a proxy may forward, share one key.
+ * @param bits of the network of an IPv6 address, a multiple of 16
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string, bits = 64): string {
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address;
   if (isIPv4(mapped)) return mapped;
-  return isIP(mapped) === 6 ? `${prefixOf(mapped)}::/64` : 'unknown';
+  return isIP(mapped) === 6 ? `${prefixOf(mapped, bits / GROUP_BITS)}::/${bits}` : 'unknown';
 }
 
 /** Exchanges of tokens of the workloads of one rule. Each of them writes rows of the database. */
 const EXCHANGES: Rate = { perSecond: 5, burst: 300 };
 /** Logins of devices that one address can start. Each of them is a row of the database. */
 const DEVICE_LOGINS: Rate = { perSecond: 0.1, burst: 10 };
+/** Size of the IPv6 networks that share this limit: one customer can have a /48, which has 65,536 networks of /64. */
+const DEVICE_LOGIN_BITS = 48;
+/** Polls of one login of a device. Its interval is at least 5 seconds. Each poll is a transaction. */
+const DEVICE_POLLS: Rate = { perSecond: 0.5, burst: 10 };
 
 /** The limits of this process. */
 export interface RateLimiter {
@@ -81,23 +88,26 @@ export interface RateLimiter {
   exchange(rule: string): void;
   /** @throws ApiError 429 when the address has started too many logins of devices */
   deviceLogin(request: FastifyRequest): void;
+  /** Whether a login of a device is polled far more often than its interval allows. @param codeHash hash of its code */
+  isPolledTooOften(codeHash: string): boolean;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
   /**
    * Records a failed authentication.
-   * @param integrationId integration of the webhook; absent: not a webhook. A git host delivers for all tenants from
-   * the same addresses, so failures of one integration do not count against other integrations.
+   * @param kind what failures count together; absent: credentials of requests. The id of an integration, for a webhook: a git host
+   * delivers for all tenants from the same addresses, so failures of one integration do not count against others. Otherwise a kind
+   * that `mayFail` checks before a valid attempt is known, so that other failures of a shared address do not block it.
    * @throws ApiError 429 when the address has failed too often
    */
-  failure(request: FastifyRequest, integrationId?: string): void;
+  failure(request: FastifyRequest, kind?: string): void;
   /**
    * Checks the failures of an address before the authentication. @throws ApiError 429 when the address has failed too
    * often
    */
-  mayFail(request: FastifyRequest, integrationId?: string): void;
+  mayFail(request: FastifyRequest, kind?: string): void;
 }
 
-const failing = ({ ip }: FastifyRequest, integrationId = '') => `${networkOf(ip)} ${integrationId}`;
+const failing = ({ ip }: FastifyRequest, kind = '') => `${networkOf(ip)} ${kind}`;
 
 const TOO_MANY_FAILURES =
   'Too many requests without a valid API key were made from this address. Try again later.';
@@ -114,6 +124,7 @@ export function createLimiter(
   const integrations = bucketsOf(webhooks);
   const rules = bucketsOf(failures === null ? null : EXCHANGES);
   const devices = bucketsOf(failures === null ? null : DEVICE_LOGINS);
+  const polls = bucketsOf(failures === null ? null : DEVICE_POLLS);
   return {
     call(callerId, byListener, who = 'The API key has') {
       // The key of the listener in the same process is not in the database.
@@ -132,20 +143,21 @@ export function createLimiter(
         throw tooMany(`Too many tokens were exchanged for the rule ${rule}. Try again later.`, wait);
     },
     deviceLogin({ ip }) {
-      const wait = devices?.take(networkOf(ip), clock()) ?? 0;
+      const wait = devices?.take(networkOf(ip, DEVICE_LOGIN_BITS), clock()) ?? 0;
       if (wait > 0) throw tooMany('Too many logins were started from this address. Try again later.', wait);
     },
+    isPolledTooOften: (codeHash) => (polls?.take(codeHash, clock()) ?? 0) > 0,
     delivery(integrationId) {
       const wait = integrations?.take(integrationId, clock()) ?? 0;
       if (wait > 0)
         throw tooMany('The webhooks of the integration are delivered too often. Try again later.', wait);
     },
-    failure(request, integrationId) {
-      const wait = addresses?.take(failing(request, integrationId), clock()) ?? 0;
+    failure(request, kind) {
+      const wait = addresses?.take(failing(request, kind), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
-    mayFail(request, integrationId) {
-      const wait = addresses?.wait(failing(request, integrationId), clock()) ?? 0;
+    mayFail(request, kind) {
+      const wait = addresses?.wait(failing(request, kind), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
   } satisfies RateLimiter;

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf } from '../core/auth.ts';
+import { type Caller, callerOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { booleanQuery } from '../core/query.ts';
 import { isSession } from '../tenancy/principal.ts';
@@ -24,15 +24,19 @@ export const writeQuery = z.strictObject({
   ...maskQuery,
 });
 
+/** Whether a caller gets the values of secrets. @param mask `mask_secrets` of the request */
+export function showsSecrets(
+  { principal, scopes }: Pick<Caller, 'principal' | 'scopes'>,
+  mask: boolean | undefined,
+): boolean {
+  return !(mask ?? isSession(principal)) && scopes.includes('secrets:read');
+}
+
 /** How deployments are presented to the caller. */
 export function presenting(
   deps: ApiDeps,
   request: FastifyRequest,
   mask: boolean | undefined,
 ): PresentOptions {
-  const { principal, scopes } = callerOf(request);
-  return {
-    box: deps.secretBox,
-    showSecrets: !(mask ?? isSession(principal)) && scopes.includes('secrets:read'),
-  };
+  return { box: deps.secretBox, showSecrets: showsSecrets(callerOf(request), mask) };
 }

@@ -6,7 +6,7 @@ import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import type { MaskNow } from './workload-logs.ts';
 
-/** Masks log lines for keys without `secrets:read`. */
+/** Masks log lines for callers without `secrets:read`, and for requests that mask secrets. */
 
 type Mask = (text: string) => string;
 
@@ -14,7 +14,7 @@ type Mask = (text: string) => string;
 const KEPT_MASKS = 16;
 
 /** Shown instead of lines that may contain values that the hub does not know. */
-const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read]';
+const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read and mask_secrets=false]';
 
 /** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;

@@ -24,6 +24,7 @@ import {
   untilLost,
 } from '../core/line-stream.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
+import { maskQuery, showsSecrets } from '../deployments/deployment-response.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { createAccessWatch } from '../tenancy/access-watch.ts';
@@ -42,6 +43,7 @@ const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
 
 const options = z.strictObject({
+  ...maskQuery,
   component: loggedComponentSchema
     .optional()
     .describe('Return only logs of this component. Default: all components.'),
@@ -136,23 +138,27 @@ async function* followed(
 
 const params = deploymentParams;
 
+const NOT_MASKABLE =
+  'The deployment uses secret_references, whose values Berth does not know and therefore cannot mask in logs.';
+
 /** The inputs of a read, or why logs cannot be read. @throws ApiError 403, 404, 503 */
 async function readerOf(
   deps: ApiDeps,
   masks: LogMasks,
   request: FastifyRequest,
-  deploymentId: string,
+  { deploymentId, mask }: { readonly deploymentId: string; readonly mask: boolean | undefined },
 ): Promise<Pick<LogReader, 'tenantId' | 'deploymentId' | 'listenerId' | 'maskNow'>> {
   const tenantId = tenantOf(request);
-  const sees = callerOf(request).scopes.includes('secrets:read');
+  const caller = callerOf(request);
+  const sees = showsSecrets(caller, mask);
   return deps.database.forTenant(tenantId).read(async (reader) => {
     const found = await findDeployment(reader, tenantId, deploymentId);
     if (found === null) throw notFound('deployment');
     if (!sees && (await mayPrintReferences(reader, tenantId, deploymentId))) {
-      const detail =
-        'The API key lacks the scope secrets:read. The deployment uses secret_references, whose values Berth does not ' +
-        'know and therefore cannot mask in logs.';
-      throw new ApiError(403, detail);
+      const reason = caller.scopes.includes('secrets:read')
+        ? 'The request masks secrets. To read these logs, send mask_secrets=false.'
+        : 'The API key lacks the scope secrets:read.';
+      throw new ApiError(403, `${reason} ${NOT_MASKABLE}`);
     }
     const { alive, leased, returning = false } = found.listener;
     // A listener that was disconnected may serve logs before its first inventory.
@@ -188,7 +194,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAcc
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',
         description:
-          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, the values of secrets are masked. Logs of a deployment with secret_references need this scope, because Berth does not know their values.",
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, and with mask_secrets, the values of secrets are masked. Logs of a deployment with secret_references need this scope and mask_secrets=false, because Berth does not know their values.",
         params,
         querystring: query,
         response: {
@@ -204,9 +210,12 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAcc
       },
     },
     async (request, reply) => {
-      const common = await readerOf(deps, masks, request, request.params.deployment_id);
+      const { follow, previous, mask_secrets: mask, ...rest } = request.query;
+      const common = await readerOf(deps, masks, request, {
+        deploymentId: request.params.deployment_id,
+        mask,
+      });
       const { lost, signal } = begin(request, reply, common.tenantId);
-      const { follow, previous, ...rest } = request.query;
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
       // An older listener does not support `previous`, so the request names it only when it is used.

@@ -82,6 +82,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'DELETE /v2/auth/token': 'revokeCurrentAccessToken',
   'GET /v2/auth/tokens': 'listAccessTokens',
   'DELETE /v2/auth/tokens/{token_id}': 'revokeAccessToken',
+  'POST /v2/auth/people/{person_id}/sign-out': 'signPersonOut',
   'POST /v2/auth/device': 'startDeviceLogin',
   'GET /v2/auth/device/{user_code}': 'getDeviceLogin',
   'POST /v2/auth/device/{user_code}': 'decideDeviceLogin',

@@ -94,6 +94,11 @@ async function exchangeKey(
   if (key === null || key.keyId === null || isExpired(key.expiresAt, clock())) {
     observer.signedIn('api_key', 'invalid');
     limiter.failure(request);
+    // After the limit, so that a caller without a credential cannot fill the log.
+    logger.warn(
+      { requestId: request.id },
+      'failed to sign in with an API key, because it is not valid; next: none, the caller needs a valid key',
+    );
     throw new ApiError(401, 'The API key is not valid.');
   }
   limiter.call(key.keyId, false);

@@ -25,6 +25,7 @@ import {
 import type { Session } from './session-finder.ts';
 import { sendPages } from './sign-in-page.ts';
 import { findSignedIn, type SignInRoutes } from './signed-in.ts';
+import { withoutRole } from './without-role.ts';
 
 /**
  * Sign-in of people at the identity provider: `GET /v2/auth/sign-in` sends the browser there, and `GET /v2/auth/callback`
@@ -34,6 +35,9 @@ import { findSignedIn, type SignInRoutes } from './signed-in.ts';
 
 /** Path of the callback, below BERTH_PUBLIC_URL. */
 export const CALLBACK_PATH = '/v2/auth/callback';
+
+/** Kind of the failures that the limit of sign-ins counts. */
+const SIGN_IN = 'sign-in';
 
 const PUBLIC = { access: 'public' } as const;
 const random = () => randomBytes(32).toString('base64url');
@@ -89,16 +93,6 @@ async function atProvider<T>(
   }
 }
 
-const NO_ROLE =
-  'is signed in at the identity provider, but has no role in Berth. Ask the administrator of the platform to give a ' +
-  'role to one of your groups (access.groups of the policy).';
-const TOO_MANY_GROUPS = 'The identity provider left out your groups, because there are too many.';
-
-function withoutRole({ name, hasTooManyGroups }: PersonIdentity): ApiError {
-  const reason = hasTooManyGroups ? ` ${TOO_MANY_GROUPS}` : '';
-  return new ApiError(403, `${name} ${NO_ROLE}${reason}`);
-}
-
 /** Stores the person and the session, and ends the session that the browser had before. */
 async function signIn(
   { deps }: SignInRoutes,
@@ -148,7 +142,6 @@ async function callback(routes: SignInRoutes, request: FastifyRequest, reply: Fa
   const { logger, observer = UNOBSERVED, clock = () => new Date() } = deps;
   const { provider, groupsClaim, maxSeconds } = requireProvider(deps);
   const settings = requireCookies(deps.publicUrl);
-  limiter.mayFail(request);
   const flow = flowOf(request, { settings, box: deps.secretBox, now: clock() });
   clearFlowCookie(reply, settings);
   if (flow === null) {
@@ -156,20 +149,16 @@ async function callback(routes: SignInRoutes, request: FastifyRequest, reply: Fa
     observer.signedIn('identity_provider', 'stale');
     throw new ApiError(400, START_AGAIN);
   }
+  // Only a browser that started a sign-in gets this far, so that other failures of its address do not block it.
+  limiter.mayFail(request, SIGN_IN);
   const query = request.raw.url?.split('?', 2)[1] ?? '';
   const claims = await atProvider(routes, request, () => provider.redeem(query, flow)).catch((error) => {
-    limiter.failure(request);
+    limiter.failure(request, SIGN_IN);
     throw error;
   });
   const identity = identityOf(claims, groupsClaim);
   const grants = await deps.database.platform.read((reader) => grantsOfPerson(deps, reader, identity));
-  if (!hasGrants(grants)) {
-    observer.signedIn('identity_provider', 'without_role');
-    const { issuer, groups, name } = identity;
-    const fields = { requestId: request.id, person: name, issuer, groups: groups.slice(0, 20) };
-    logger.info(fields, 'a person without a role was not signed in');
-    throw withoutRole(identity);
-  }
+  if (!hasGrants(grants)) throw await withoutRole(routes, request, identity);
   const former = await findSignedIn(routes, request);
   const made = await signIn(routes, { identity, flow, former, maxSeconds }).catch((error) => {
     throw usedBefore(error);

@@ -9,7 +9,7 @@ import {
   type Upload,
   uploadSettingsShape,
 } from '../../../domain/uploads/upload.ts';
-import { actorOf, tenantOf } from '../core/auth.ts';
+import { actorOf, type Recheck, tenantOf } from '../core/auth.ts';
 import type { BodyTime } from '../core/body-time.ts';
 import { shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -120,11 +120,19 @@ class Uploads {
   }
 }
 
+interface Reception {
+  readonly content: UploadBody;
+  readonly expected: number;
+  readonly signal: AbortSignal;
+  /** Rejects when the caller has lost its rights. An upload takes up to 15 minutes. */
+  recheck(): Promise<void>;
+}
+
 /** Stores the content of an upload, and creates its revision. */
 async function receive(
   deps: ApiDeps,
   asked: UploadRequest,
-  { content, expected, signal }: { content: UploadBody; expected: number; signal: AbortSignal },
+  { content, expected, signal, recheck }: Reception,
 ) {
   const { sourceStore } = deps;
   const { digest } = asked.upload;
@@ -136,6 +144,7 @@ async function receive(
     if (isStored && !isKept) await recordLost(deps, asked, begun);
     if (isKept) await content.compare();
     else await sourceStore.store(owner, digest, content.checked(), signal);
+    await recheck();
   } catch (error) {
     await recordAbandoned(deps, asked, begun);
     throw error;
@@ -143,11 +152,18 @@ async function receive(
   return await finishUpload(deps, asked, content.bytes);
 }
 
+interface Call {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly closing: AbortSignal;
+  readonly recheck: Recheck;
+}
+
 /** Receives an upload when it has a place. After an error, the rest of the body is read without a place. */
 async function takeTurn(
   deps: ApiDeps,
   uploads: Uploads,
-  { request, reply, closing }: { request: FastifyRequest; reply: FastifyReply; closing: AbortSignal },
+  { request, reply, closing, recheck }: Call,
   asked: UploadRequest,
 ) {
   const { policy, uploadIdleMs: idleMs = IDLE_MS } = deps;
@@ -159,7 +175,8 @@ async function takeTurn(
   const expected = expectedBytes(request, packedBytes);
   try {
     content.checkSize(expected);
-    const upload = () => receive(deps, asked, { content, expected, signal });
+    const reception = { content, expected, signal, recheck: () => recheck(request) };
+    const upload = () => receive(deps, asked, reception);
     return await uploads.run(asked.tenantId, upload, signal);
   } catch (error) {
     const failure = signal.aborted ? signal.reason : uploadFailure(error);
@@ -169,7 +186,11 @@ async function takeTurn(
   }
 }
 
-export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: BodyTime): void {
+export function sourceRoutes(
+  parent: FastifyInstance,
+  deps: ApiDeps,
+  { bodyTime, recheck }: { readonly bodyTime: BodyTime; readonly recheck: Recheck },
+): void {
   const closing = shutdownSignal(parent);
   const uploads = new Uploads(deps);
   parent.register(async (app) => {
@@ -208,7 +229,7 @@ export function sourceRoutes(parent: FastifyInstance, deps: ApiDeps, bodyTime: B
         const upload: Upload = { digest, ...request.query };
         const ifMatch = request.headers['if-match'];
         const asked = { tenantId, deploymentId, actor: actorOf(request), ifMatch, upload };
-        const call = { request, reply, closing };
+        const call = { request, reply, closing, recheck };
         const { revision, generation, created } = await takeTurn(deps, uploads, call, asked);
         reply
           .code(created ? 201 : 200)

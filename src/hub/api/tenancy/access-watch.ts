@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isExpired } from '../../../domain/core/api-key.ts';
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { findLiveApiKey } from '../../store/tenancy/api-keys.ts';
 import { type Caller, type CredentialFinders, callerOf } from '../core/auth.ts';
 import { onDisconnect } from '../core/client-disconnect.ts';
@@ -18,6 +19,13 @@ import { admissionOf, credentialIdOf, isSession, type Principal } from './princi
 
 /** How often the rights of a stream are checked without a notification, in milliseconds. */
 const CHECK_MS = 3_000;
+/**
+ * Time after the interval in which a check must succeed, in milliseconds. A database that does not respond must not keep a
+ * stream open whose caller has lost its rights.
+ */
+const ANSWER_MS = 2_000;
+/** How soon a failed check is repeated, in milliseconds. */
+const RETRY_MS = 500;
 /** Time for which a client can still take the last line of a stream that lost its rights, in milliseconds. */
 const LAST_LINE_MS = 1_000;
 
@@ -49,6 +57,8 @@ async function refresh(
 /** Whether a principal has at least the rights of a caller in the same tenant. */
 export function keepsRights({ tenantId, scopes }: Caller, principal: Principal): boolean {
   const admission = admissionOf(principal, tenantId);
+  // A caller that was admitted without a role has none to lose.
+  if (admission.kind === 'without_roles') return scopes.length === 0;
   if (admission.kind !== 'admitted' && admission.kind !== 'lookup') return false;
   return admission.tenantId === tenantId && scopes.every((scope) => admission.scopes.includes(scope));
 }
@@ -75,11 +85,30 @@ function lossOf(principal: Principal): string {
   return `The ${isSession(principal) ? 'session' : 'access token'} has ended, or a role was lost.`;
 }
 
+const UNCHECKED: StreamEnd = {
+  end: 'The rights to read could not be checked in time. Send the request again.',
+  reason: 'continue',
+};
+
+/** The result of a check; null: it failed, or took longer than `ms`. */
+async function checked(check: () => Promise<boolean>, ms: number): Promise<boolean | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms), null);
+  });
+  try {
+    return await Promise.race([check().catch(() => null), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export interface AccessWatch {
   /** Checks the rights of a caller now. */
   readonly isAllowed: AccessCheck;
   /**
-   * Watches the caller of a long response. The signal aborts within five seconds after the caller has lost its rights.
+   * Watches the caller of a long response. The signal aborts within five seconds after the caller has lost its rights, and after
+   * five seconds in which no check succeeded.
    * Shortly after that, the connection is closed, so that a client that does not read keeps no stream open.
    */
   lost(request: FastifyRequest, reply: FastifyReply): LostRights;
@@ -88,7 +117,7 @@ export interface AccessWatch {
 export function createAccessWatch(
   deps: ApiDeps,
   isAllowed: AccessCheck = accessCheck(deps),
-  { checkMs = CHECK_MS, lastLineMs = LAST_LINE_MS } = {},
+  { checkMs = CHECK_MS, answerMs = ANSWER_MS, lastLineMs = LAST_LINE_MS } = {},
 ): AccessWatch {
   const hints = deps.accessHints ?? createWorkHints();
   return {
@@ -98,7 +127,7 @@ export function createAccessWatch(
       const over = new AbortController();
       const { principal } = callerOf(request);
       const id = credentialIdOf(principal);
-      const end = { end: lossOf(principal), reason: 'denied' } as const;
+      let end: StreamEnd = { end: lossOf(principal), reason: 'denied' };
       let closing: NodeJS.Timeout | undefined;
       // One listener for everything, because Node warns of responses with many.
       onDisconnect(reply, () => {
@@ -106,20 +135,32 @@ export function createAccessWatch(
         clearTimeout(closing);
       });
       const watch = async (): Promise<void> => {
-        while (!over.signal.aborted) {
+        let until = performance.now() + checkMs + answerMs;
+        let waitMs = checkMs;
+        for (;;) {
           const ticket = hints.ticket(id);
-          await hints.wait(id, ticket, checkMs, over.signal);
+          await hints.wait(id, ticket, waitMs, over.signal);
           if (over.signal.aborted) return;
-          // If the database does not respond, the stream has nothing to send either, and the next check decides.
-          if (!(await isAllowed(request).catch(() => true))) {
+          const result = await checked(() => isAllowed(request), until - performance.now());
+          if (over.signal.aborted) return;
+          const now = performance.now();
+          if (result === false || (result === null && now >= until)) {
+            if (result === null) end = UNCHECKED;
             lost.abort(end);
             closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
             return;
           }
+          if (result) until = now + checkMs + answerMs;
+          waitMs = result ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
         }
       };
       void watch();
-      return { signal: lost.signal, end };
+      return {
+        signal: lost.signal,
+        get end() {
+          return end;
+        },
+      };
     },
   };
 }

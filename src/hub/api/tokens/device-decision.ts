@@ -25,13 +25,41 @@ export function offersOf(grants: Grants): Offer[] {
   return grants.isPlatformAdmin ? [...tenants, PLATFORM] : tenants;
 }
 
+const isRequested = ({ tenantId, tenantName }: Offer, requested: string | null) =>
+  requested !== null &&
+  tenantId !== null &&
+  namesTenant({ tenant: requested }, { id: tenantId, name: tenantName });
+
 /** The offers with those first that the machine asks for. The person can choose another one. */
 export function proposedFirst(offers: readonly Offer[], requested: string | null): Offer[] {
-  const isRequested = ({ tenantId, tenantName }: Offer) =>
-    requested !== null &&
-    tenantId !== null &&
-    namesTenant({ tenant: requested }, { id: tenantId, name: tenantName });
-  return [...offers.filter(isRequested), ...offers.filter((offer) => !isRequested(offer))];
+  const matches = (offer: Offer) => isRequested(offer, requested);
+  return [...offers.filter(matches), ...offers.filter((offer) => !matches(offer))];
+}
+
+/** What the machine asks for. null: nothing in particular. */
+export interface Requested {
+  readonly tenant: string | null;
+  readonly role: Role | null;
+}
+
+/** One choice of a person. A role of null means all roles that the person has in the tenant. */
+export interface Choice {
+  readonly tenantId: string | null;
+  readonly role: Role | null;
+}
+
+/**
+ * The choice that a page may make for the person: only what the machine asks for, in its tenant or in the only tenant of the
+ * person, and never the platform.
+ * @param offers the requested tenant is the first
+ * @returns null: the person must choose
+ */
+export function preselected([first, ...others]: readonly Offer[], requested: Requested): Choice | null {
+  if (first === undefined || first.tenantId === null) return null;
+  const isProposed = requested.tenant === null ? others.length === 0 : isRequested(first, requested.tenant);
+  if (!isProposed) return null;
+  const { role } = requested;
+  return role === null || first.roles.includes(role) ? { tenantId: first.tenantId, role } : null;
 }
 
 /**

@@ -1,14 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import { isDeviceCode } from '../../../domain/access/device-login.ts';
+import { hashOfSecret } from '../../store/tenancy/sessions.ts';
 import { type DevicePoll, pollDeviceLogin } from '../../store/tokens/device-logins.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { type ApiError, brokenRules } from '../core/errors.ts';
 import type { RateLimiter } from '../core/rate-limit.ts';
 import { UNOBSERVED } from '../observe/observer.ts';
-import { AUTHENTICATION } from '../tenancy/api-key-cache.ts';
+import { SESSION_TIMES } from '../sign-in/session-finder.ts';
 import type { IssuedToken } from './workload-exchange.ts';
 
 /** Answers the polls of a device that waits for a person. */
+
+/** Group of the database's work (`forPlatform`), so that authentication does not wait for polls, which need no credential. */
+const POLLS = 'device polls';
 
 type Refusal = Exclude<DevicePoll['kind'], 'granted'>;
 
@@ -30,13 +34,17 @@ function refusal(kind: Refusal): ApiError {
 
 /** The token of an approved login. @throws ApiError 400 with the error of RFC 8628, 429 */
 export async function redeemDeviceCode(
-  { database, observer = UNOBSERVED, accessHints }: ApiDeps,
+  { database, observer = UNOBSERVED, accessHints, signIn }: ApiDeps,
   limiter: RateLimiter,
   request: FastifyRequest,
   deviceCode: string,
 ): Promise<IssuedToken> {
-  const poll: DevicePoll = isDeviceCode(deviceCode)
-    ? await database.forPlatform(AUTHENTICATION).transaction((each) => pollDeviceLogin(each, deviceCode))
+  const { maxSeconds } = signIn ?? SESSION_TIMES;
+  const isCode = isDeviceCode(deviceCode);
+  // Before the database: anyone can start a login and poll it.
+  if (isCode && limiter.isPolledTooOften(hashOfSecret(deviceCode))) throw refusal('slow_down');
+  const poll: DevicePoll = isCode
+    ? await database.forPlatform(POLLS).transaction((each) => pollDeviceLogin(each, deviceCode, maxSeconds))
     : { kind: 'unknown' };
   if (poll.kind === 'granted') {
     observer.deviceLogin('issued');

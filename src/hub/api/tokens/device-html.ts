@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { escaped } from '../pages/html.ts';
-import type { Offer } from './device-decision.ts';
+import { type Offer, preselected, type Requested } from './device-decision.ts';
 
 /** The HTML of the page on which a person confirms the login of a device. It has no script. */
 
@@ -55,7 +55,7 @@ export interface ShownLogin {
   readonly userCode: string;
   readonly machine: string;
   readonly address: string;
-  readonly requestedRole: string | null;
+  readonly requested: Requested;
   /** The requested tenant is the first. */
   readonly offers: readonly Offer[];
 }
@@ -65,21 +65,20 @@ const OWN_ROLES = 'all your roles in this tenant';
 /** The value of an option: the tenant (empty: the platform), and the role (empty: all own roles). */
 export const optionValue = (tenantId: string | null, role: string): string => `${tenantId ?? ''}/${role}`;
 
-function optionsOf({ offers, requestedRole }: ShownLogin): string {
+const optionOf = (value: string, text: string, isSelected: boolean) =>
+  `<option value="${escaped(value)}"${isSelected ? ' selected' : ''}>${escaped(text)}</option>`;
+
+/** The option without a value is selected when the person must choose. The browser does not approve with it. */
+function optionsOf({ offers, requested }: ShownLogin): string {
+  const choice = preselected(offers, requested);
+  const selected = choice === null ? '' : optionValue(choice.tenantId, choice.role ?? '');
   const options = offers.flatMap(({ tenantId, tenantName, roles }) =>
-    ['', ...roles].map((role) => ({ tenantId, tenantName, role })),
+    ['', ...roles].map((role) => {
+      const value = optionValue(tenantId, role);
+      return optionOf(value, `${tenantName}: ${role === '' ? OWN_ROLES : role}`, value === selected);
+    }),
   );
-  const selected = Math.max(
-    0,
-    options.findIndex(({ role }) => role === (requestedRole ?? '')),
-  );
-  return options
-    .map(({ tenantId, tenantName, role }, index) => {
-      const text = `${tenantName}: ${role === '' ? OWN_ROLES : role}`;
-      const mark = index === selected ? ' selected' : '';
-      return `<option value="${escaped(optionValue(tenantId, role))}"${mark}>${escaped(text)}</option>`;
-    })
-    .join('\n');
+  return [optionOf('', 'Choose a tenant and a role', selected === ''), ...options].join('\n');
 }
 
 /** The page on which the person decides. */
@@ -97,13 +96,13 @@ deny: the machine gets your rights.</p>
 </dl>
 <form method="post" action="${escaped(action)}">
 <input type="hidden" name="code" value="${escaped(userCode)}">
-<label for="grant">Tenant and role of the machine, for 12 hours</label>
-<select id="grant" name="grant">
+<label for="grant">Tenant and role of the machine, for at most 12 hours</label>
+<select id="grant" name="grant" required>
 ${optionsOf(login)}
 </select>
 <div>
 <button name="decision" value="approve">Approve</button>
-<button name="decision" value="deny">Deny</button>
+<button name="decision" value="deny" formnovalidate>Deny</button>
 </div>
 </form>`,
   );

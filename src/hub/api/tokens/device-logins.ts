@@ -31,20 +31,22 @@ export async function requirePerson(routes: SignInRoutes, request: FastifyReques
 }
 
 /**
- * The waiting login of a code. Wrong codes count as failed authentications of the address.
+ * The waiting login of a code. Wrong codes of a person are limited for each address, and do not block other people there.
  * @throws ApiError 404, 429
  */
 export async function waitingLogin(
   { deps, limiter }: SignInRoutes,
   request: FastifyRequest,
+  { person }: PersonSession,
   typed: string,
 ): Promise<StoredDeviceLogin> {
-  limiter.mayFail(request);
+  const kind = `codes ${person.id}`;
+  limiter.mayFail(request, kind);
   const code = parseUserCode(typed);
   const login =
     code === null ? null : await deps.database.platform.read((reader) => findWaitingLogin(reader, code));
   if (login !== null) return login;
-  limiter.failure(request);
+  limiter.failure(request, kind);
   throw notFound('login with this code');
 }
 
@@ -80,12 +82,13 @@ const NOT_OWN = {
 export async function decideLogin(
   routes: SignInRoutes,
   request: FastifyRequest,
-  { person, grants }: PersonSession,
+  session: PersonSession,
   [typed, decision]: [string, Decision],
 ): Promise<void> {
   const { deps } = routes;
+  const { person, grants } = session;
   const { observer = UNOBSERVED, logger } = deps;
-  const { userCode, machine } = await waitingLogin(routes, request, typed);
+  const { userCode, machine } = await waitingLogin(routes, request, session, typed);
   const isDecided = await deps.database.platform.transaction(async (transaction) => {
     if (decision.kind === 'deny')
       return decideDeviceLogin(transaction, userCode, person.id, { state: 'denied' });

@@ -32,10 +32,15 @@ function isRole(text: string): text is Role {
   return (ROLES as readonly string[]).includes(text);
 }
 
-/** What the person chose. @throws ApiError 403 for a value that the page does not have */
+/**
+ * What the person chose.
+ * @throws ApiError 400 for an approval without a choice, 403 for a value that the page does not have
+ */
 function decisionOf({ decision, grant = '' }: Form): Decision {
   if (decision === 'deny') return { kind: 'deny' };
-  const [tenantId = '', role = ''] = grant.split('/');
+  if (grant === '') throw new ApiError(400, 'Choose a tenant and a role.');
+  const [tenantId = '', role, ...rest] = grant.split('/');
+  if (role === undefined || rest.length > 0) throw new ApiError(403, 'The form was changed.');
   const isKnown = (tenantId === '' || UUID_PATTERN.test(tenantId)) && (role === '' || isRole(role));
   if (!isKnown) throw new ApiError(403, 'The form was changed.');
   return {
@@ -78,15 +83,15 @@ export function devicePage(parent: FastifyInstance, routes: SignInRoutes): void 
   }
 
   async function show(request: FastifyRequest, session: PersonSession, code: string): Promise<string> {
-    const login = await waitingLogin(routes, request, code);
+    const login = await waitingLogin(routes, request, session, code);
     const offers = await offersFor(routes, session, login);
-    const { userCode, machine, address, requestedRole } = login;
-    const shown = { userCode, machine, address, requestedRole, offers };
+    const { userCode, machine, address, requestedTenant: tenant, requestedRole: role } = login;
+    const shown = { userCode, machine, address, requested: { tenant, role }, offers };
     return decisionPage(actionOf(), session.person.name, shown);
   }
 
   async function decide(request: FastifyRequest, session: PersonSession, form: Form): Promise<string> {
-    const { machine } = await waitingLogin(routes, request, form.code);
+    const { machine } = await waitingLogin(routes, request, session, form.code);
     await decideLogin(routes, request, session, [form.code, decisionOf(form)]);
     return decidedPage(form.decision ?? 'deny', machine);
   }

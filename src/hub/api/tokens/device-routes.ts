@@ -67,12 +67,19 @@ const loginSchema = z
 const decisionSchema = z
   .strictObject({
     decision: z.enum(['approve', 'deny']).describe('approve: the machine gets a token.'),
-    tenant_id: uuidSchema.nullish().describe('The tenant of the token. null or absent: the platform.'),
+    tenant_id: uuidSchema
+      .nullable()
+      .optional()
+      .describe('The tenant of the token. null: the platform. Required to approve.'),
     roles: z
       .array(roleSchema)
       .min(1)
       .optional()
       .describe('Roles of the token. Default: the roles of the person in the tenant.'),
+  })
+  .superRefine(({ decision, tenant_id: tenantId }, ctx) => {
+    if (decision === 'approve' && tenantId === undefined)
+      ctx.addIssue({ code: 'custom', path: ['tenant_id'], message: 'is required to approve a login' });
   })
   .meta({ id: 'DecideDeviceLogin', description: 'The decision of the person.' });
 
@@ -168,7 +175,7 @@ function deciding(app: FastifyInstance, routes: SignInRoutes): void {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       const session = await requirePerson(routes, request);
-      const login = await waitingLogin(routes, request, request.params.user_code);
+      const login = await waitingLogin(routes, request, session, request.params.user_code);
       const offers = await offersFor(routes, session, login);
       return {
         user_code: login.userCode,

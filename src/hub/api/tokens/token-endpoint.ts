@@ -18,6 +18,8 @@ import { ExchangeRejected, exchangeToken, type IssuedToken, rejectedToken } from
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 const MAX_SUBJECT_TOKEN = 16_384;
+/** Maximum size of a body, in bytes: a token and the other fields. Callers are not authenticated when it is read. */
+const BODY_LIMIT = 20 * 1024;
 
 const bodySchema = z
   .strictObject({
@@ -91,7 +93,7 @@ const DESCRIPTION = `Creates an access token, without an API key.
 Scope: none.`;
 
 export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: RateLimiter): void {
-  const { observer = UNOBSERVED } = deps;
+  const { observer = UNOBSERVED, logger } = deps;
 
   async function exchange(request: FastifyRequest, subjectToken: string, tenantId: string | null) {
     try {
@@ -102,7 +104,13 @@ export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: Rate
       if (!(error instanceof ExchangeRejected)) throw error;
       observer.exchanged('rejected');
       limiter.failure(request);
-      throw rejectedToken(error.rejection, deps.publicUrl);
+      // After the limit, so that a caller without a credential cannot fill the log.
+      const { rejection, issuer } = error;
+      logger.warn(
+        { requestId: request.id, rejection, issuer },
+        'failed to exchange the token of a workload; next: docs/sign-in.md#when-it-fails',
+      );
+      throw rejectedToken(rejection, deps.publicUrl);
     }
   }
 
@@ -110,6 +118,7 @@ export function tokenEndpoint(app: FastifyInstance, deps: ApiDeps, limiter: Rate
     '/v2/auth/token',
     {
       config: { access: 'public' },
+      bodyLimit: BODY_LIMIT,
       schema: {
         tags: ['sign-in'],
         summary: 'Create an access token',

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Grants, hasGrants, NO_GRANTS } from '../../../domain/access/access-policy.ts';
 import { isAccessToken } from '../../../domain/access/access-token.ts';
+import { isSameIssuer } from '../../../domain/access/identity-provider.ts';
 import {
   grantsOfPersonToken,
   grantsOfWorkload,
@@ -51,7 +52,9 @@ function workloadOf(found: FoundToken, deps: ApiDeps): Workload | null {
 
 /** What the person of a token may do now. A person of an identity provider that is no longer configured has no roles. */
 async function currentGrants(deps: ApiDeps, reader: Reader, { issuer, groups }: FoundToken): Promise<Grants> {
-  if (deps.signIn?.provider == null || issuer === null || groups === null) return NO_GRANTS;
+  const provider = deps.signIn?.provider;
+  if (provider == null || issuer === null || groups === null) return NO_GRANTS;
+  if (!isSameIssuer(provider.issuer, issuer)) return NO_GRANTS;
   return grantsOfPerson(deps, reader, { issuer, groups });
 }
 

@@ -1,6 +1,6 @@
 import type { TokenOwner } from '../../store/tokens/access-tokens.ts';
 import type { Caller } from '../core/auth.ts';
-import { keyOf, type Principal } from '../tenancy/principal.ts';
+import { keyOf } from '../tenancy/principal.ts';
 
 /** Which access tokens a caller may list and revoke. */
 
@@ -13,10 +13,16 @@ export function isAdmin({ principal, tenantId, scopes }: Caller): boolean {
   );
 }
 
-/** The tokens that belong to the caller itself; null: an API key has none. */
-export function ownTokens(principal: Principal): TokenOwner | null {
+/**
+ * The tokens that belong to the caller itself; null: an API key has none. A token of one tenant, which can be stolen, reaches
+ * only those of its tenant.
+ */
+export function ownTokens({ principal, tenantId }: Pick<Caller, 'principal' | 'tenantId'>): TokenOwner | null {
   if (keyOf(principal) !== null) return null;
-  if ('person' in principal) return { of: 'person', personId: principal.person.id };
+  if ('person' in principal) {
+    const isLimited = principal.kind === 'person_token' && !principal.grants.isPlatformAdmin;
+    return { of: 'person', personId: principal.person.id, tenantId: isLimited ? tenantId : null };
+  }
   return 'tokenId' in principal ? { of: 'token', tokenId: principal.tokenId } : null;
 }
 

@@ -21,12 +21,14 @@ import { ownTokenSchema, presentToken, tokenListSchema } from './token-schema.ts
 
 /** Every caller may see and revoke its own tokens. */
 const ANY = { scopes: SCOPES, tenant: 'any' } as const;
+/** A logout must be possible after the loss of the last role, because the person may get one again. */
+const ANY_TOKEN = { ...ANY, withoutRoles: true } as const;
 
 const params = z.strictObject({ token_id: uuidSchema.describe('Id of the access token.') });
 
 /** @throws ApiError 403 */
 function ownerOf(caller: Caller, all: boolean): TokenOwner | null {
-  if (!all) return ownTokens(caller.principal);
+  if (!all) return ownTokens(caller);
   const owner = administeredTokens(caller);
   if (owner === null) throw new ApiError(403, 'Only admins of the tenant can list all tokens (all=true).');
   return owner;
@@ -41,7 +43,7 @@ function list(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['sign-in'],
         summary: 'List access tokens',
         description:
-          'Lists the access tokens of the caller, newest first, without their values. An admin of the tenant can list all tokens of the tenant.',
+          'Lists the access tokens of the caller, newest first, without their values. A token of one tenant sees only tokens of this tenant. An admin of the tenant can list all tokens of the tenant.',
         querystring: z.strictObject({
           ...pageQuery,
           all: booleanQuery
@@ -84,7 +86,7 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
     async (request, reply) => {
       const { token_id: id } = request.params;
       const caller = callerOf(request);
-      const owners = [ownTokens(caller.principal), administeredTokens(caller)];
+      const owners = [ownTokens(caller), administeredTokens(caller)];
       const isRevoked = await deps.database.platform.transaction(async (transaction) => {
         for (const owner of owners) {
           if (owner !== null && (await revokeAccessToken(transaction, owner, id, actorOf(request))))
@@ -139,7 +141,7 @@ function own(app: FastifyInstance, deps: ApiDeps): void {
   routes.delete(
     '/v2/auth/token',
     {
-      config: { access: ANY },
+      config: { access: ANY_TOKEN },
       schema: {
         tags: ['sign-in'],
         summary: 'Revoke the access token of the request',

@@ -40,9 +40,12 @@ const REASONS: Readonly<Record<ExchangeRejection, string>> = {
 /** The exchange was rejected. Each rejection counts as a failed authentication of the address. */
 export class ExchangeRejected extends Error {
   readonly rejection: ExchangeRejection;
-  constructor(rejection: ExchangeRejection) {
+  /** Name of the issuer that signed the token; null: not known. */
+  readonly issuer: string | null;
+  constructor(rejection: ExchangeRejection, issuer: string | null = null) {
     super(`failed to exchange a token: ${rejection}`);
     this.rejection = rejection;
+    this.issuer = issuer;
   }
 }
 
@@ -55,8 +58,17 @@ export function rejectedToken(rejection: ExchangeRejection, publicUrl: string | 
 
 const isId = (reference: string) => UUID_PATTERN.test(reference);
 
-/** The first rule whose tenant exists, and is the requested one. @throws ExchangeRejected */
-async function chooseRule(reader: Reader, rules: readonly WorkloadRule[], tenantId: string | null) {
+interface Chosen {
+  readonly rule: WorkloadRule;
+  readonly tenant: { readonly id: string; readonly name: string };
+}
+
+/** The first rule whose tenant exists, and is the requested one; otherwise why there is none. */
+async function chooseRule(
+  reader: Reader,
+  rules: readonly WorkloadRule[],
+  tenantId: string | null,
+): Promise<Chosen | ExchangeRejection> {
   const references = rules.map(({ tenant }) => tenant);
   const [ids, names] = [references.filter(isId), references.filter((reference) => !isId(reference))];
   const tenants = await findTenantsOf(reader, { ids: ids.map((id) => id.toLowerCase()), names });
@@ -64,10 +76,8 @@ async function chooseRule(reader: Reader, rules: readonly WorkloadRule[], tenant
     const tenant = tenants.find((each) => namesTenant(rule, each));
     return tenant === undefined ? [] : [{ rule, tenant }];
   });
-  if (pairs.length === 0) throw new ExchangeRejected('no_tenant');
-  const chosen = pairs.find(({ tenant }) => tenantId === null || tenant.id === tenantId);
-  if (chosen === undefined) throw new ExchangeRejected('other_tenant');
-  return chosen;
+  if (pairs.length === 0) return 'no_tenant';
+  return pairs.find(({ tenant }) => tenantId === null || tenant.id === tenantId) ?? 'other_tenant';
 }
 
 export interface Exchange {
@@ -110,9 +120,11 @@ export async function exchangeToken(
   if (verified.kind === 'rejected') throw new ExchangeRejected(verified.reason);
   const { issuer, subject, claims } = verified;
   const rules = matchingRules(issuer, claims);
-  if (rules.length === 0) throw new ExchangeRejected('no_rule');
+  if (rules.length === 0) throw new ExchangeRejected('no_rule', issuer.name);
   const authentication = deps.database.forPlatform(AUTHENTICATION);
-  const { rule, tenant } = await authentication.read((reader) => chooseRule(reader, rules, tenantId));
+  const chosen = await authentication.read((reader) => chooseRule(reader, rules, tenantId));
+  if (typeof chosen === 'string') throw new ExchangeRejected(chosen, issuer.name);
+  const { rule, tenant } = chosen;
   const id = ruleId(issuer, rule);
   limiter.exchange(id);
   const name = shownSubject(subject);

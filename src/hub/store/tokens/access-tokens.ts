@@ -97,7 +97,8 @@ export async function touchToken(transaction: Transaction, id: string): Promise<
 
 /** Which tokens a caller may list and revoke. */
 export type TokenOwner =
-  | { readonly of: 'person'; readonly personId: string }
+  /** tenantId: only tokens of this tenant; null: those of all tenants and of the platform. */
+  | { readonly of: 'person'; readonly personId: string; readonly tenantId: string | null }
   | { readonly of: 'token'; readonly tokenId: string }
   | { readonly of: 'tenant'; readonly tenantId: string }
   /** All tokens, including those of the platform. */
@@ -106,7 +107,10 @@ export type TokenOwner =
 function ownedBy(owner: TokenOwner) {
   switch (owner.of) {
     case 'person':
-      return eq(accessTokens.personId, owner.personId);
+      return and(
+        eq(accessTokens.personId, owner.personId),
+        owner.tenantId === null ? undefined : eq(accessTokens.tenantId, owner.tenantId),
+      );
     case 'token':
       return eq(accessTokens.id, owner.tokenId);
     case 'tenant':
@@ -116,6 +120,8 @@ function ownedBy(owner: TokenOwner) {
   }
 }
 
+const isValid = () => and(isNull(accessTokens.revokedAt), gt(accessTokens.expiresAt, sql`now()`));
+
 /** Newest first. @param ended whether to include tokens that were revoked or have expired */
 export function listAccessTokens(
   reader: Reader,
@@ -123,11 +129,10 @@ export function listAccessTokens(
   { limit, offset }: Page,
   { ended }: { readonly ended: boolean },
 ): Promise<AccessToken[]> {
-  const valid = and(isNull(accessTokens.revokedAt), gt(accessTokens.expiresAt, sql`now()`));
   return reader.drizzle
     .select(COLUMNS)
     .from(accessTokens)
-    .where(and(ownedBy(owner), ended ? undefined : valid))
+    .where(and(ownedBy(owner), ended ? undefined : isValid()))
     .orderBy(desc(accessTokens.id))
     .limit(limit)
     .offset(offset);
@@ -153,10 +158,36 @@ export async function revokeAccessToken(
     const known = await transaction.drizzle.select({ id: accessTokens.id }).from(accessTokens).where(wanted);
     return known.length > 0;
   }
+  await announce(transaction, revoked, actor);
+  return true;
+}
+
+async function announce(
+  transaction: Transaction,
+  { id, tenantId, name, kind }: AccessToken,
+  actor: Actor,
+): Promise<void> {
   await notifyAccess(transaction, id);
-  const { tenantId, name, kind } = revoked;
   const message = `The access token for ${name} was revoked.`;
   const details = { token_id: id, kind, name };
   await appendEvents(transaction, [{ tenantId, actor, reason: 'AccessTokenRevoked', message, details }]);
-  return true;
+}
+
+/**
+ * Revokes all tokens of a person in every process.
+ * @param actor the author, for the history
+ * @returns the number of tokens that were valid
+ */
+export async function revokeTokensOf(
+  transaction: Transaction,
+  personId: string,
+  actor: Actor,
+): Promise<number> {
+  const revoked = await transaction.drizzle
+    .update(accessTokens)
+    .set({ revokedAt: sql`now()` })
+    .where(and(eq(accessTokens.personId, personId), isValid()))
+    .returning(COLUMNS);
+  for (const token of revoked) await announce(transaction, token, actor);
+  return revoked.length;
 }

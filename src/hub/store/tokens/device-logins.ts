@@ -3,9 +3,9 @@ import {
   DEVICE_LOGIN_SECONDS,
   newDeviceCode,
   newUserCode,
-  PERSON_TOKEN_SECONDS,
   POLL_SECONDS,
   type PollAnswer,
+  personTokenEnd,
 } from '../../../domain/access/device-login.ts';
 import type { Role } from '../../../domain/access/roles.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
@@ -107,18 +107,24 @@ export type DevicePoll =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'granted'; readonly token: string; readonly accessToken: AccessToken };
 
-/** Creates the token of an approved login. Its author is the person who approved it. */
+/**
+ * Creates the token of an approved login. Its author is the person who approved it.
+ * @returns null: the sign-in of the person was too long ago
+ */
 async function redeem(
   transaction: Transaction,
   { id, personId, tenantId, roles, machine }: StoredDeviceLogin,
+  maxSeconds: number,
 ) {
   if (personId === null) throw new Error('failed to create the token of a login: no person has approved it');
   const [person] = await transaction.drizzle
-    .select({ name: people.name })
+    .select({ name: people.name, signedInAt: people.signedInAt })
     .from(people)
     .where(eq(people.id, personId));
-  const actor: Actor = { kind: 'person', id: personId, name: person?.name ?? '' };
-  const expiresAt = new Date(Date.now() + PERSON_TOKEN_SECONDS * 1000);
+  if (person === undefined) throw new Error('failed to create the token of a login: its person was not found');
+  const expiresAt = personTokenEnd(new Date(), person.signedInAt, maxSeconds);
+  if (expiresAt === null) return null;
+  const actor: Actor = { kind: 'person', id: personId, name: person.name };
   const made = await createAccessToken(
     transaction,
     { kind: 'person', tenantId, personId, name: machine, rule: null, roles: roles ?? [], expiresAt },
@@ -134,17 +140,27 @@ const REPLAY: Actor = { kind: 'system', name: 'replayed device code' };
 /**
  * Answers a poll of the device. The first poll after the approval creates the token. A replay revokes it, because someone
  * else has the device code.
+ * @param maxSeconds time after which a session of a person ends, even if it is in use
  */
-export async function pollDeviceLogin(transaction: Transaction, deviceCode: string): Promise<DevicePoll> {
+export async function pollDeviceLogin(
+  transaction: Transaction,
+  deviceCode: string,
+  maxSeconds: number,
+): Promise<DevicePoll> {
   const { drizzle } = transaction;
-  const [login] = await drizzle
-    .select()
-    .from(deviceLogins)
-    .where(eq(deviceLogins.hash, hashOfSecret(deviceCode)))
-    .for('update');
-  if (login === undefined) return { kind: 'unknown' };
+  const ofCode = eq(deviceLogins.hash, hashOfSecret(deviceCode));
+  // Polls at the same time do not wait for each other, so that they hold no connections.
+  const [login] = await drizzle.select().from(deviceLogins).where(ofCode).for('update', { skipLocked: true });
+  if (login === undefined) {
+    const { pollSeconds } = deviceLogins;
+    const [locked] = await drizzle.select({ pollSeconds }).from(deviceLogins).where(ofCode);
+    return locked === undefined ? { kind: 'unknown' } : { kind: 'slow_down', ...locked };
+  }
   const answer = answerPoll(login, new Date());
-  if (answer.kind === 'granted') return { kind: 'granted', ...(await redeem(transaction, login)) };
+  if (answer.kind === 'granted') {
+    const made = await redeem(transaction, login, maxSeconds);
+    return made === null ? { kind: 'expired_token' } : { kind: 'granted', ...made };
+  }
   if (answer.kind === 'replayed' && login.tokenId !== null)
     await revokeAccessToken(transaction, { of: 'platform' }, login.tokenId, REPLAY);
   if (answer.kind === 'authorization_pending' || answer.kind === 'slow_down') {

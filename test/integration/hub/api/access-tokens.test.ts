@@ -240,6 +240,11 @@ describe('workloads', () => {
   test('rejects a token that meets no rule, or only rules of other tenants', async () => {
     await kubectlAsAdmin(['create', 'serviceaccount', 'other', '-n', namespace]);
     expect(typeOf(await exchange(await serviceAccountToken(PUBLIC_URL, 'other')))).toBe('no_rule');
+    expect(one.store.logger.lines).toContainEqual(
+      expect.objectContaining({
+        fields: { requestId: expect.any(String), rejection: 'no_rule', issuer: 'cluster' },
+      }),
+    );
     const token = await serviceAccountToken();
     const stranger = await one.tenant();
     expect(typeOf(await exchange(token, { tenant_id: stranger.tenantId }))).toBe('other_tenant');
@@ -383,6 +388,11 @@ test('rejects an expired token, and ends its stream', async () => {
   await untilDenied(stream);
 });
 
+test('rejects a large body of a caller without a credential', async () => {
+  const answer = await exchange('x'.repeat(21 * 1024));
+  expect(answer.status).toBe(413);
+});
+
 test('prefers the API key when a request has both, and ignores other schemes', async () => {
   const both = { 'x-api-key': admin.key, authorization: 'Bearer berth_at_x' };
   expect((await call(one, ['GET', '/v2/usage'], both)).status).toBe(200);
@@ -469,7 +479,10 @@ describe('logins of devices', () => {
         .status,
     ).toBe(204);
     const issued = await poll(deviceCode);
-    expect(issued.body).toMatchObject({ expires_in: 43_200, tenant_id: admin.tenantId, roles: ['viewer'] });
+    expect(issued.body).toMatchObject({ tenant_id: admin.tenantId, roles: ['viewer'] });
+    const lifetime = Number(issued.body['expires_in']);
+    expect(lifetime).toBeGreaterThan(43_000);
+    expect(lifetime).toBeLessThanOrEqual(43_200);
     const token = bearer(issued.body['access_token']);
     expect((await call(one, ['GET', '/v2/deployments'], token)).status).toBe(200);
     expect((await call(one, ['POST', '/v2/deployments'], { ...token, body: createBody() })).status).toBe(403);
@@ -477,6 +490,22 @@ describe('logins of devices', () => {
     expect(event.resources).toMatchObject([
       { reason: 'AccessTokenCreated', actor: { kind: 'person', name: 'Ada Example' } },
     ]);
+  });
+
+  test('gives a token no longer than the groups of the last sign-in count', async () => {
+    const signedIn = async (hoursAgo: number) => {
+      const { headers, personId } = await person('deployers', `Ada ${hoursAgo}`);
+      await one.store.sql(`UPDATE people SET signed_in_at = now() - make_interval(hours => $2) WHERE id = $1`, [
+        personId,
+        hoursAgo,
+      ]);
+      const { deviceCode, userCode } = await startLogin();
+      await decide(userCode, headers, { decision: 'approve', tenant_id: admin.tenantId });
+      return poll(deviceCode);
+    };
+    const { body } = await signedIn(11);
+    expect(Number(body['expires_in'])).toBeLessThanOrEqual(3_600);
+    expect(typeOf(await signedIn(13))).toBe('expired_token');
   });
 
   test('revokes the token when its device code is used again', async () => {
@@ -518,7 +547,30 @@ describe('logins of devices', () => {
       return statuses;
     };
     expect(await six(guess)).toEqual([404, 404, 404, 404, 404, 429]);
+    // Another person at this address can still log in.
+    const other = await person('deployers', 'Bob Example');
+    const { userCode } = await startLogin();
+    const sent = { ...other.headers, ...from('198.51.100.6') };
+    expect((await call(limited, ['GET', `/v2/auth/device/${userCode}`], sent)).status).toBe(200);
     expect(await six(device)).toEqual([400, 400, 400, 400, 400, 429]);
+  });
+
+  test('does not wait for another poll of the same login', async () => {
+    const { deviceCode, userCode } = await startLogin();
+    await one.store.database.platform.transaction(async (transaction) => {
+      await transaction.query('SELECT 1 FROM device_logins WHERE user_code = $1 FOR UPDATE', [userCode]);
+      expect(typeOf(await poll(deviceCode, two))).toBe('slow_down');
+    });
+    expect(typeOf(await poll(deviceCode))).toBe('authorization_pending');
+  });
+
+  test('answers polls that come far too often without the database', async () => {
+    const { deviceCode } = await startLogin();
+    await passInterval();
+    for (let count = 0; count < 10; count += 1) await poll(deviceCode, limited);
+    const before = await one.store.sql('SELECT polled_at FROM device_logins');
+    expect(typeOf(await poll(deviceCode, limited))).toBe('slow_down');
+    expect(await one.store.sql('SELECT polled_at FROM device_logins')).toEqual(before);
   });
 
   test('limits the logins that one address starts', async () => {
@@ -567,6 +619,24 @@ describe('logins of devices', () => {
     expect([answer.status, typeOf(answer)]).toEqual([400, 'roles_beyond_own']);
   });
 
+  test('does not approve a login without a tenant', async () => {
+    access = { groups: [{ issuer: IDP, group: 'root', roles: ['platform_admin'] } as never], workload_issuers: [] };
+    const { headers } = await person('root');
+    const { deviceCode, userCode } = await startLogin();
+    expect(await decide(userCode, headers, { decision: 'approve' })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'tenant_id'] }] },
+    });
+    const answer = await one.app.inject({
+      method: 'POST',
+      url: '/auth/device',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ code: userCode, decision: 'approve' }).toString(),
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(typeOf(await poll(deviceCode))).toBe('authorization_pending');
+  });
+
   test('gives an admin of the platform a token for the platform, or for any tenant', async () => {
     access = {
       groups: [{ issuer: IDP, group: 'platform', roles: ['platform_admin'] } as never],
@@ -596,6 +666,39 @@ describe('logins of devices', () => {
     // Groups that the identity provider states at the next sign-in count, too.
     await one.store.sql(`UPDATE people SET groups = '{}' WHERE id = $1`, [personId]);
     expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
+  });
+
+  test('ends with the sessions and approved logins of its person when an admin of the platform signs the person out', async () => {
+    const { token, headers, personId } = await personToken('deployers');
+    const { deviceCode, userCode } = await startLogin();
+    const body = { decision: 'approve', tenant_id: admin.tenantId };
+    expect((await decide(userCode, headers, body)).status).toBe(204);
+    const path = `/v2/auth/people/${personId}/sign-out`;
+    expect((await call(one, ['POST', path], bearer((await personToken('leads')).token))).status).toBe(403);
+    expect((await admin.call('POST', path)).status).toBe(204);
+    expect((await call(two, ['GET', '/v2/usage'], bearer(token))).status).toBe(401);
+    expect((await call(two, ['GET', '/v2/usage'], headers)).status).toBe(401);
+    expect(typeOf(await poll(deviceCode))).toBe('access_denied');
+  });
+
+  test('can be revoked by a person who has lost the last role', async () => {
+    const { token } = await personToken('deployers');
+    const rules = access;
+    access = NO_ACCESS;
+    expect((await call(one, ['GET', '/v2/auth/tokens'], bearer(token))).status).toBe(403);
+    expect((await call(one, ['DELETE', '/v2/auth/token'], bearer(token))).status).toBe(204);
+    access = rules;
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(401);
+  });
+
+  test('has no role when its person is of an identity provider that is no longer configured', async () => {
+    const former = 'https://former.example.com';
+    const rule = groupRule('movers', 'deployer');
+    access = { groups: [rule, { ...rule, issuer: former }], workload_issuers: [] };
+    const { token, personId } = await personToken('movers');
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(200);
+    await one.store.sql('UPDATE people SET issuer = $2 WHERE id = $1', [personId, former]);
+    expect((await call(one, ['GET', '/v2/usage'], bearer(token))).status).toBe(403);
   });
 
   test('lists and revokes own tokens, and for admins those of the tenant', async () => {
@@ -628,6 +731,18 @@ describe('logins of devices', () => {
       '/v2/events?limit=1&reason=AccessTokenRevoked',
     );
     expect(body.resources).toMatchObject([{ actor: { kind: 'person', name: 'Ada Example' } }]);
+  });
+
+  test('does not list or revoke tokens of the person for another tenant', async () => {
+    const [shop, bank] = [await personToken('deployers'), await personToken('deployers')];
+    const other = await one.tenant();
+    await one.store.sql('UPDATE access_tokens SET tenant_id = $2 WHERE id = $1', [bank.id, other.tenantId]);
+    const list = await call<{ resources: { id: string }[] }>(one, ['GET', '/v2/auth/tokens'], bearer(shop.token));
+    expect(list.body.resources.map(({ id }) => id)).not.toContain(bank.id);
+    const path = `/v2/auth/tokens/${bank.id}`;
+    expect((await call(one, ['DELETE', path], bearer(shop.token))).status).toBe(404);
+    // In the browser, the person sees and revokes all of them.
+    expect((await call(one, ['DELETE', path], shop.headers)).status).toBe(204);
   });
 
   test('an API key cannot ask for its own token', async () => {

@@ -139,6 +139,10 @@ describe('a rejected request for a token', () => {
     expect(json.json()).toEqual({ detail: 'The body must be application/x-www-form-urlencoded.' });
   });
 
+  test('returns 413 for a form that is larger than any client sends', async () => {
+    expect((await post(`grant_type=password&account=${'x'.repeat(17 * 1024)}`)).statusCode).toBe(413);
+  });
+
   test('returns 401 when the push token has expired', async () => {
     const start = now;
     now = new Date(start.getTime() + 599_000);

@@ -261,6 +261,20 @@ describe('a person without a role', () => {
     expect(await sessionsOf()).toEqual([before]);
   });
 
+  test('loses sessions and former groups when the next sign-in gives no role, and is not stored when it is the first', async () => {
+    const person = { sub: uniqueName('moved'), email: 'moved@example.com', groups: ['shop-devs'] };
+    const browser = await signedIn(person);
+    provider.person = { ...person, groups: ['others'] };
+    expect((await newBrowser().signIn(provider)).status).toBe(403);
+    expect((await browser.call('GET', SESSION)).status).toBe(401);
+    const groupsOf = (subject: string) => store.sql('SELECT groups FROM people WHERE subject = $1', [subject]);
+    expect(await groupsOf(person.sub)).toEqual([{ groups: ['others'] }]);
+    const stranger = { ...person, sub: uniqueName('stranger'), groups: ['others'] };
+    provider.person = stranger;
+    expect((await newBrowser().signIn(provider)).status).toBe(403);
+    expect(await groupsOf(stranger.sub)).toEqual([]);
+  });
+
   test('gets 403 with the reason when the role is removed later', async () => {
     const browser = await signedIn();
     setRules(policyOf());
@@ -487,6 +501,18 @@ describe('the answer of the identity provider', () => {
     expect(replay.jar.has(COOKIE)).toBe(false);
   });
 
+  test('is accepted from an address at which other credentials were wrong', async () => {
+    const rateLimits = { perKey: null, failures: { perSecond: 0.001, burst: 1 } };
+    const limited = await startApi({ store, deps: signInDeps({ rateLimits }) });
+    onTestFinished(() => limited.stop());
+    const wrong = () => limited.app.inject({ url: DEPLOYMENTS, headers: { 'x-api-key': 'berth_wrong' } });
+    expect([(await wrong()).statusCode, (await wrong()).statusCode]).toEqual([401, 429]);
+    provider.person = ANN;
+    const browser = newBrowser();
+    const url = await browser.toCallback(provider);
+    expect((await browser.call('GET', url, { api: limited.app })).status).toBe(303);
+  });
+
   test('is rejected in another browser', async () => {
     provider.person = ANN;
     const url = await newBrowser().toCallback(provider);
@@ -611,6 +637,8 @@ describe('an API key', () => {
     for (let attempt = 0; attempt < 5; attempt += 1)
       statuses.push((await exchange(browser, 'berth_wrong', { api: limited.app })).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
+    const logged = store.logger.lines.filter(({ message }) => message.startsWith('failed to sign in with an API key'));
+    expect(logged).toHaveLength(3);
     const client = await first.client(shop.id, ['deployments:read']);
     expect((await exchange(browser, client.key, { api: limited.app })).status).toBe(201);
   });

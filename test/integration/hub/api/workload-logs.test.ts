@@ -167,6 +167,8 @@ test('logs mask values of secrets for a key without secrets:read', async () => {
   const { body } = await blind.call<Logs>('GET', pathOf(of));
   expect(body.resources.map(({ text }) => text)).toEqual(['token ***, postgres://app:***@db/app']);
   expect((await read(of)).body.resources[0]?.text).toBe(`token ${SECRET}, postgres://app:hunter22@db/app`);
+  const asked = (await read(of, '?mask_secrets=true')).body.resources;
+  expect(asked.map(({ text }) => text)).toEqual(['token ***, postgres://app:***@db/app']);
   const followed = await world.follow(blind, pathOf(of, '?follow=true'));
   await heard(followed, 'token ***, postgres://app:***@db/app');
   followed.leave();
@@ -281,6 +283,8 @@ test('logs that are followed are withheld when the deployment gets references to
   );
   expect(textsOf(streams[0])).not.toContain('printed-by-the-cluster');
   expect((await blind.call('GET', pathOf(of))).status).toBe(403);
+  const masked = await read(of, '?mask_secrets=true');
+  expect([masked.status, masked.body.detail]).toEqual([403, expect.stringContaining('mask_secrets=false')]);
   for (const stream of streams) stream.leave();
   await nobodyReads();
 });

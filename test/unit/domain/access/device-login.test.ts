@@ -6,6 +6,7 @@ import {
   newDeviceCode,
   newUserCode,
   parseUserCode,
+  personTokenEnd,
 } from '../../../../src/domain/access/device-login.ts';
 
 const NOW = new Date('2026-11-30T12:00:00Z');
@@ -16,6 +17,14 @@ const login = (more: Partial<DeviceLogin> = {}): DeviceLogin => ({
   pollSeconds: 5,
   polledAt: null,
   ...more,
+});
+
+test.each<[string, number, number, Date | null]>([
+  ['for 12 hours', 0, 86_400, at(43_200)],
+  ['until the end of the longest session', -3600, 7200, at(3600)],
+  ['not at all when the sign-in is too old', -7200, 7200, null],
+])('gives a token of a person %s', (_what, signedIn, maxSeconds, end) => {
+  expect(personTokenEnd(NOW, at(signedIn), maxSeconds)).toEqual(end);
 });
 
 test.each<[string, Partial<DeviceLogin>, object]>([

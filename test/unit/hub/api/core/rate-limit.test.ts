@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { TokenBuckets } from '../../../../../src/domain/scheduling/token-buckets.ts';
 import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
@@ -65,6 +66,11 @@ describe('networkOf', () => {
   ])('maps %s to %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
+
+  test('maps an address to a larger network', () => {
+    expect(networkOf('2001:db8:1:2:3:4:5:6', 48)).toBe('2001:db8:1::/48');
+    expect(networkOf('192.0.2.7', 48)).toBe('192.0.2.7');
+  });
 });
 
 describe('the limiter', () => {
@@ -95,6 +101,26 @@ describe('the limiter', () => {
         (answer) => answer === null,
       ).length;
     expect([calls(false), calls(true)]).toEqual([2, 20]);
+  });
+
+  test('counts the logins that the networks of one customer start together', () => {
+    const limiter = createLimiter({ perKey: null, failures: rate }, () => 0);
+    const start = (network: number, customer = 1) =>
+      refusal(() => limiter.deviceLogin({ ip: `2001:db8:${customer}:${network}::1` } as FastifyRequest));
+    const answers = Array.from({ length: 12 }, (_, network) => start(network));
+    expect(answers.filter((answer) => answer === null)).toHaveLength(10);
+    expect(start(0, 2)).toBeNull();
+  });
+
+  test('limits the polls of each login of a device separately', () => {
+    let now = 0;
+    const limiter = createLimiter({ perKey: null, failures: rate }, () => now);
+    const polls = (code: string) =>
+      Array.from({ length: 20 }, () => limiter.isPolledTooOften(code)).filter((isTooOften) => !isTooOften).length;
+    expect([polls('a'), polls('b')]).toEqual([10, 10]);
+    // A device that keeps its interval is never limited.
+    now = 5_000;
+    expect(limiter.isPolledTooOften('a')).toBe(false);
   });
 
   test('never rejects the listener of the same process, or any call when there is no limit', () => {

@@ -16,12 +16,12 @@ const KEY: KeyPrincipal = {
 };
 const CALLER = { principal: KEY, tenantId: 'shop', scopes: KEY.scopes };
 
-function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000) {
+function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000, answerMs = 60_000) {
   const accessHints = createWorkHints();
   const raw = Object.assign(new EventEmitter(), { destroyed: false, destroy: vi.fn() });
   const request = { caller: CALLER } as unknown as FastifyRequest;
   const deps = { accessHints } as unknown as Parameters<typeof createAccessWatch>[0];
-  const created = createAccessWatch(deps, isAllowed, { checkMs, lastLineMs: 5 });
+  const created = createAccessWatch(deps, isAllowed, { checkMs, answerMs, lastLineMs: 5 });
   const lost = created.lost(request, { raw } as unknown as FastifyReply);
   return { ...lost, accessHints, raw };
 }
@@ -47,6 +47,15 @@ test('aborts without a notification, and survives a check that fails', async () 
   expect(isAllowed).toHaveBeenCalledTimes(3);
 });
 
+test.each<[string, () => Promise<boolean>]>([
+  ['do not respond', () => new Promise(() => undefined)],
+  ['fail', () => Promise.reject(new Error('no database'))],
+])('aborts when checks %s for too long, and does not state a loss of rights', async (_what, isAllowed) => {
+  const { signal } = watch(isAllowed, 5, 20);
+  await vi.waitFor(() => expect(signal.aborted).toBe(true));
+  expect(signal.reason).toMatchObject({ reason: 'continue' });
+});
+
 test('stops to check when the response is over', async () => {
   const isAllowed = vi.fn(async () => true);
   const { raw } = watch(isAllowed, 5);
@@ -60,6 +69,14 @@ test('a caller keeps its rights only with all scopes, in the same tenant', () =>
   expect(keepsRights(CALLER, { ...KEY, scopes: ['deployments:read', 'secrets:read', 'admin'] })).toBe(true);
   expect(keepsRights(CALLER, { ...KEY, scopes: ['deployments:read'] })).toBe(false);
   expect(keepsRights(CALLER, { ...KEY, keyTenantId: 'bank' })).toBe(false);
+});
+
+test('a caller without roles keeps what it has, and one with roles does not', () => {
+  const grants = { isPlatformAdmin: false, tenants: [] };
+  const person = { id: 'person-1', name: 'Ada' };
+  const token = { kind: 'person_token', tokenId: 't', person, grants, expiresAt: new Date() } as const;
+  expect(keepsRights({ principal: token, tenantId: null, scopes: [] }, token)).toBe(true);
+  expect(keepsRights({ principal: token, tenantId: 'shop', scopes: ['deployments:read'] }, token)).toBe(false);
 });
 
 test('a stream drops what is pending when the rights are lost', async () => {
