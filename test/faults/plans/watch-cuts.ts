@@ -93,7 +93,11 @@ interface Cutting {
 }
 
 function cutEach(world: FaultWorld, how: Cut): Cutting {
-  const names = world.kubernetes.openWatches().map(watchName);
+  // Other tests install the Gateway API in the same cluster, and nothing here changes an HTTPRoute.
+  const names = world.kubernetes
+    .openWatches()
+    .filter(({ resource }) => resource !== RESOURCES.HTTPRoute.plural)
+    .map(watchName);
   const ended = new Set<string>();
   const rejected = new Set<string>();
   const isGone = how === 'gone-status';

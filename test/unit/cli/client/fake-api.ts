@@ -16,7 +16,10 @@ export interface Call {
 }
 
 /** Status, body and more headers of a response. Bytes are sent as they are. */
-export type FakeAnswer = readonly [number, unknown, Readonly<Record<string, string>>?] | 'cut off' | undefined;
+export type FakeAnswer =
+  | readonly [number, unknown, Readonly<Record<string, string>>?]
+  | 'cut off'
+  | undefined;
 
 function bodyOf(sent: Buffer, type: string | undefined): unknown {
   if (type !== undefined && type !== 'application/json') return sent;

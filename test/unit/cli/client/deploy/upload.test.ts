@@ -33,7 +33,11 @@ describe('an upload', () => {
   });
 
   test('is repeated after the pause that the API names when it removes the same upload', async () => {
-    const conflict: FakeAnswer = [409, { detail: 'The same upload is being removed.' }, { 'retry-after': '1' }];
+    const conflict: FakeAnswer = [
+      409,
+      { detail: 'The same upload is being removed.' },
+      { 'retry-after': '1' },
+    ];
     const answers: FakeAnswer[] = [conflict, [201, revision()]];
     const { url, calls } = await api({ [UPLOAD]: () => answers.shift() });
     const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
