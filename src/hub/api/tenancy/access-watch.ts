@@ -103,6 +103,37 @@ async function checked(check: () => Promise<boolean>, ms: number): Promise<boole
   }
 }
 
+interface Checks {
+  /** Checks the rights of the caller now. */
+  readonly check: () => Promise<boolean>;
+  /** Waits for a change of rights, at most `ms`. */
+  readonly wait: (ms: number) => Promise<unknown>;
+  readonly checkMs: number;
+  readonly answerMs: number;
+  /** Fires when the response has ended. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Checks the rights again and again. Resolves with `denied` when they are lost, and with `unchecked` when no check succeeded in
+ * time; null: the response has ended.
+ */
+async function untilLoss({ check, wait, checkMs, answerMs, signal }: Checks) {
+  let until = performance.now() + checkMs + answerMs;
+  let waitMs = checkMs;
+  for (;;) {
+    await wait(waitMs);
+    if (signal.aborted) return null;
+    const result = await checked(check, until - performance.now());
+    if (signal.aborted) return null;
+    if (result === false) return 'denied';
+    const now = performance.now();
+    if (result === null && now >= until) return 'unchecked';
+    if (result) until = now + checkMs + answerMs;
+    waitMs = result ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
+  }
+}
+
 export interface AccessWatch {
   /** Checks the rights of a caller now. */
   readonly isAllowed: AccessCheck;
@@ -135,24 +166,13 @@ export function createAccessWatch(
         clearTimeout(closing);
       });
       const watch = async (): Promise<void> => {
-        let until = performance.now() + checkMs + answerMs;
-        let waitMs = checkMs;
-        for (;;) {
-          const ticket = hints.ticket(id);
-          await hints.wait(id, ticket, waitMs, over.signal);
-          if (over.signal.aborted) return;
-          const result = await checked(() => isAllowed(request), until - performance.now());
-          if (over.signal.aborted) return;
-          const now = performance.now();
-          if (result === false || (result === null && now >= until)) {
-            if (result === null) end = UNCHECKED;
-            lost.abort(end);
-            closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
-            return;
-          }
-          if (result) until = now + checkMs + answerMs;
-          waitMs = result ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
-        }
+        const check = () => isAllowed(request);
+        const wait = (ms: number) => hints.wait(id, hints.ticket(id), ms, over.signal);
+        const loss = await untilLoss({ check, wait, checkMs, answerMs, signal: over.signal });
+        if (loss === null) return;
+        if (loss === 'unchecked') end = UNCHECKED;
+        lost.abort(end);
+        closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
       };
       void watch();
       return {
