@@ -104,10 +104,11 @@ function isIdempotent({ method, headers }: Request, { upload }: Sending): boolea
 }
 
 /** Whether a request can be sent again after a response. */
-function isRetried({ status }: Response, { upload }: Sending, tries: number): boolean {
+function isRetried({ status, headers }: Response, { upload }: Sending, tries: number): boolean {
   if (upload === undefined) return TRY_AGAIN.has(status);
-  // After an interruption, the API may still be storing the previous try, and then rejects the next one.
-  return UPLOAD_AGAIN.has(status) || (status === 409 && tries > 1);
+  if (status !== 409) return UPLOAD_AGAIN.has(status);
+  // The API removes an old upload with the same digest, or may still be storing the previous try.
+  return headers.has('retry-after') || tries > 1;
 }
 
 /**

@@ -15,8 +15,11 @@ export interface Call {
   readonly body: unknown;
 }
 
-/** Status and body of a response. Bytes are sent as they are. */
-export type FakeAnswer = readonly [number, unknown] | 'cut off' | undefined;
+/** Status, body and more headers of a response. Bytes are sent as they are. */
+export type FakeAnswer =
+  | readonly [number, unknown, Readonly<Record<string, string>>?]
+  | 'cut off'
+  | undefined;
 
 function bodyOf(sent: Buffer, type: string | undefined): unknown {
   if (type !== undefined && type !== 'application/json') return sent;
@@ -42,8 +45,8 @@ export async function fakeApi(answer: (call: Call) => FakeAnswer) {
     calls.push(call);
     const answered = answer(call) ?? [404, { detail: 'There is no such object.' }];
     if (answered === 'cut off') return void response.destroy();
-    const [status, body] = answered;
-    response.writeHead(status, { 'content-type': 'application/json' });
+    const [status, body, more] = answered;
+    response.writeHead(status, { 'content-type': 'application/json', ...more });
     response.end(status === 204 ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -32,6 +32,22 @@ describe('an upload', () => {
     expect(uploads(calls)).toHaveLength(4);
   });
 
+  test('is repeated after the pause that the API names when it removes the same upload', async () => {
+    const conflict: FakeAnswer = [
+      409,
+      { detail: 'The same upload is being removed.' },
+      { 'retry-after': '1' },
+    ];
+    const answers: FakeAnswer[] = [conflict, [201, revision()]];
+    const { url, calls } = await api({ [UPLOAD]: () => answers.shift() });
+    const { code, err } = await command(['deploy', 'shop', app(), '--no-wait'], { url });
+    expect(code, err).toBe(0);
+    expect(uploads(calls)).toHaveLength(2);
+    expect(err).toContain(
+      'the upload failed (409: The same upload is being removed.); sending it again in 1 s\n',
+    );
+  });
+
   test('ends with the exit code 3 when the API stays busy', async () => {
     const { url, calls } = await api({ [UPLOAD]: () => [503, { detail: 'busy' }] });
     expect(await command(['deploy', 'shop', app()], { url })).toMatchObject({ code: 3 });
