@@ -73,13 +73,21 @@ function place(loc: readonly (string | number)[]): string {
   );
 }
 
-function reasonsOf(body: unknown): Reason[] {
+/** null: the response has no details, so it may not be from the API. */
+function reasonsOf(body: unknown): Reason[] | null {
   if (isFieldErrors(body))
     return body.detail.map(({ loc, msg, type }) => ({ field: place(loc), message: msg, type }));
   const detail = (body as { detail?: unknown } | null)?.detail;
-  const message = typeof detail === 'string' ? detail : 'The response contains no details.';
-  return [{ field: null, message }];
+  return typeof detail === 'string' ? [{ field: null, message: detail }] : null;
 }
+
+/** The API names its limit in a 413. A proxy does not. */
+const limitOfProxy = (id: string) =>
+  new ApiProblem(
+    413,
+    `413: a proxy before the API rejects requests of this size${id}`,
+    'ask the administrator of the platform to raise the limit of the proxy (for ingress-nginx: proxy-body-size)',
+  );
 
 /** A reason as text. */
 export const reasonText = ({ field, message }: Reason): string =>
@@ -88,7 +96,9 @@ export const reasonText = ({ field, message }: Reason): string =>
 /** The problem of a response with a status of 400 or above. */
 export function problemOf(status: number, body: unknown, requestId: string | null): ApiProblem {
   const id = requestId === null ? '' : ` (request ${requestId})`;
-  const reasons = reasonsOf(body);
+  const details = reasonsOf(body);
+  if (details === null && status === 413) return limitOfProxy(id);
+  const reasons = details ?? [{ field: null, message: 'The response contains no details.' }];
   const lines = reasons.map((reason) => `  ${reasonText(reason)}`);
   const message = isFieldErrors(body)
     ? [`${status}: rejected${id}`, ...lines].join('\n')

@@ -163,8 +163,9 @@ export function createClient(options: ClientOptions): Client {
       throw unreadable(origin, problem);
     });
     if (response.ok) return data;
-    // A 404 from another server does not mean that the deployment does not exist.
-    if (typeof error === 'string' && error !== '') throw notThisApi(origin, `${response.status}: `);
+    // A 404 from another server does not mean that the deployment does not exist. A 413 is from a proxy before the API.
+    if (typeof error === 'string' && error !== '' && response.status !== 413)
+      throw notThisApi(origin, `${response.status}: `);
     throw problemOf(response.status, error, response.headers.get('x-request-id'));
   }
 

@@ -63,6 +63,26 @@ describe('an upload', () => {
     expect(uploads(calls)).toHaveLength(1);
   });
 
+  test.each([
+    ['a page', Buffer.from('<html>413 Request Entity Too Large</html>')],
+    ['nothing', Buffer.alloc(0)],
+    ['a message of its own', { message: 'Request Too Long' }],
+  ])('names the proxy and its limit when the proxy responds with 413 and %s', async (_what, body) => {
+    const { url, calls } = await api({ [UPLOAD]: () => [413, body] });
+    const { code, err } = await command(['deploy', 'shop', app()], { url });
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^berth: 413: a proxy before the API rejects requests of this size; next: ask the administrator .*proxy-body-size/m,
+    );
+    expect(uploads(calls)).toHaveLength(1);
+  });
+
+  test('names the limit of the API when the API responds with 413', async () => {
+    const { url } = await api({ [UPLOAD]: () => [413, { detail: 'The body is larger than 64 MiB.' }] });
+    const { err } = await command(['deploy', 'shop', app()], { url });
+    expect(err).toMatch(/^berth: 413: The body is larger than 64 MiB\.$/m);
+  });
+
   test('of the same folder creates no revision, and prints no log of a build that has ended', async () => {
     const { url, calls } = await api({
       'GET /v2/deployments': () => list(deployment()),
