@@ -10,7 +10,8 @@ type Outcome = 'revoked' | 'refused' | 'has_key';
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
   revoked: 'its token is revoked',
-  refused: 'warning: the API did not revoke its token, which is valid until it expires; next: ask an admin to revoke it',
+  refused:
+    'warning: the API did not revoke its token, which is valid until it expires; next: ask an admin to revoke it',
   has_key: 'its API key is still valid until it is revoked',
 };
 

@@ -14,7 +14,8 @@ type Mask = (text: string) => string;
 const KEPT_MASKS = 16;
 
 /** Shown instead of lines that may contain values that the hub does not know. */
-const WITHHELD = '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read and mask_secrets=false]';
+const WITHHELD =
+  '[withheld: the deployment uses secret_references, so its logs need the scope secrets:read and mask_secrets=false]';
 
 /** Leaves lines unchanged. */
 export const unmasked: MaskNow = async () => (text) => text;

@@ -103,6 +103,33 @@ async function checked(check: () => Promise<boolean>, ms: number): Promise<boole
   }
 }
 
+interface Checks {
+  readonly check: () => Promise<boolean>;
+  /** Waits for a notification, or for a time. */
+  readonly wait: (ms: number) => Promise<unknown>;
+  readonly checkMs: number;
+  readonly answerMs: number;
+}
+
+/** Why a stream must end; null: it is over. */
+async function waitForLoss(
+  { check, wait, checkMs, answerMs }: Checks,
+  over: AbortSignal,
+): Promise<'denied' | 'unchecked' | null> {
+  let until = performance.now() + checkMs + answerMs;
+  let waitMs = checkMs;
+  for (;;) {
+    await wait(waitMs);
+    const result = over.aborted ? null : await checked(check, until - performance.now());
+    if (over.aborted) return null;
+    if (result === false) return 'denied';
+    const now = performance.now();
+    if (result === null && now >= until) return 'unchecked';
+    if (result === true) until = now + checkMs + answerMs;
+    waitMs = result === true ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
+  }
+}
+
 export interface AccessWatch {
   /** Checks the rights of a caller now. */
   readonly isAllowed: AccessCheck;
@@ -134,27 +161,14 @@ export function createAccessWatch(
         over.abort();
         clearTimeout(closing);
       });
-      const watch = async (): Promise<void> => {
-        let until = performance.now() + checkMs + answerMs;
-        let waitMs = checkMs;
-        for (;;) {
-          const ticket = hints.ticket(id);
-          await hints.wait(id, ticket, waitMs, over.signal);
-          if (over.signal.aborted) return;
-          const result = await checked(() => isAllowed(request), until - performance.now());
-          if (over.signal.aborted) return;
-          const now = performance.now();
-          if (result === false || (result === null && now >= until)) {
-            if (result === null) end = UNCHECKED;
-            lost.abort(end);
-            closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
-            return;
-          }
-          if (result) until = now + checkMs + answerMs;
-          waitMs = result ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
-        }
-      };
-      void watch();
+      const wait = (ms: number) => hints.wait(id, hints.ticket(id), ms, over.signal);
+      const check = () => isAllowed(request);
+      void waitForLoss({ check, wait, checkMs, answerMs }, over.signal).then((loss) => {
+        if (loss === null) return;
+        if (loss === 'unchecked') end = UNCHECKED;
+        lost.abort(end);
+        closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
+      });
       return {
         signal: lost.signal,
         get end() {

@@ -17,7 +17,10 @@ export function isAdmin({ principal, tenantId, scopes }: Caller): boolean {
  * The tokens that belong to the caller itself; null: an API key has none. A token of one tenant, which can be stolen, reaches
  * only those of its tenant.
  */
-export function ownTokens({ principal, tenantId }: Pick<Caller, 'principal' | 'tenantId'>): TokenOwner | null {
+export function ownTokens({
+  principal,
+  tenantId,
+}: Pick<Caller, 'principal' | 'tenantId'>): TokenOwner | null {
   if (keyOf(principal) !== null) return null;
   if ('person' in principal) {
     const isLimited = principal.kind === 'person_token' && !principal.grants.isPlatformAdmin;

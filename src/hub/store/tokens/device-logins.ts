@@ -121,7 +121,8 @@ async function redeem(
     .select({ name: people.name, signedInAt: people.signedInAt })
     .from(people)
     .where(eq(people.id, personId));
-  if (person === undefined) throw new Error('failed to create the token of a login: its person was not found');
+  if (person === undefined)
+    throw new Error('failed to create the token of a login: its person was not found');
   const expiresAt = personTokenEnd(new Date(), person.signedInAt, maxSeconds);
   if (expiresAt === null) return null;
   const actor: Actor = { kind: 'person', id: personId, name: person.name };

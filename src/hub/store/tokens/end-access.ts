@@ -11,7 +11,11 @@ import { revokeTokensOf } from './access-tokens.ts';
  * @param actor the author, for the history
  * @returns false: no such person signed in
  */
-export async function endAccessOf(transaction: Transaction, personId: string, actor: Actor): Promise<boolean> {
+export async function endAccessOf(
+  transaction: Transaction,
+  personId: string,
+  actor: Actor,
+): Promise<boolean> {
   const { drizzle } = transaction;
   const [person] = await drizzle.select({ name: people.name }).from(people).where(eq(people.id, personId));
   if (person === undefined) return false;

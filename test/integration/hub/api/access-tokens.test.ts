@@ -495,10 +495,10 @@ describe('logins of devices', () => {
   test('gives a token no longer than the groups of the last sign-in count', async () => {
     const signedIn = async (hoursAgo: number) => {
       const { headers, personId } = await person('deployers', `Ada ${hoursAgo}`);
-      await one.store.sql(`UPDATE people SET signed_in_at = now() - make_interval(hours => $2) WHERE id = $1`, [
-        personId,
-        hoursAgo,
-      ]);
+      await one.store.sql(
+        `UPDATE people SET signed_in_at = now() - make_interval(hours => $2) WHERE id = $1`,
+        [personId, hoursAgo],
+      );
       const { deviceCode, userCode } = await startLogin();
       await decide(userCode, headers, { decision: 'approve', tenant_id: admin.tenantId });
       return poll(deviceCode);
@@ -620,7 +620,10 @@ describe('logins of devices', () => {
   });
 
   test('does not approve a login without a tenant', async () => {
-    access = { groups: [{ issuer: IDP, group: 'root', roles: ['platform_admin'] } as never], workload_issuers: [] };
+    access = {
+      groups: [{ issuer: IDP, group: 'root', roles: ['platform_admin'] } as never],
+      workload_issuers: [],
+    };
     const { headers } = await person('root');
     const { deviceCode, userCode } = await startLogin();
     expect(await decide(userCode, headers, { decision: 'approve' })).toMatchObject({
@@ -737,7 +740,11 @@ describe('logins of devices', () => {
     const [shop, bank] = [await personToken('deployers'), await personToken('deployers')];
     const other = await one.tenant();
     await one.store.sql('UPDATE access_tokens SET tenant_id = $2 WHERE id = $1', [bank.id, other.tenantId]);
-    const list = await call<{ resources: { id: string }[] }>(one, ['GET', '/v2/auth/tokens'], bearer(shop.token));
+    const list = await call<{ resources: { id: string }[] }>(
+      one,
+      ['GET', '/v2/auth/tokens'],
+      bearer(shop.token),
+    );
     expect(list.body.resources.map(({ id }) => id)).not.toContain(bank.id);
     const path = `/v2/auth/tokens/${bank.id}`;
     expect((await call(one, ['DELETE', path], bearer(shop.token))).status).toBe(404);

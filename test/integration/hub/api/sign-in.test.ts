@@ -267,7 +267,8 @@ describe('a person without a role', () => {
     provider.person = { ...person, groups: ['others'] };
     expect((await newBrowser().signIn(provider)).status).toBe(403);
     expect((await browser.call('GET', SESSION)).status).toBe(401);
-    const groupsOf = (subject: string) => store.sql('SELECT groups FROM people WHERE subject = $1', [subject]);
+    const groupsOf = (subject: string) =>
+      store.sql('SELECT groups FROM people WHERE subject = $1', [subject]);
     expect(await groupsOf(person.sub)).toEqual([{ groups: ['others'] }]);
     const stranger = { ...person, sub: uniqueName('stranger'), groups: ['others'] };
     provider.person = stranger;
@@ -637,7 +638,9 @@ describe('an API key', () => {
     for (let attempt = 0; attempt < 5; attempt += 1)
       statuses.push((await exchange(browser, 'berth_wrong', { api: limited.app })).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
-    const logged = store.logger.lines.filter(({ message }) => message.startsWith('failed to sign in with an API key'));
+    const logged = store.logger.lines.filter(({ message }) =>
+      message.startsWith('failed to sign in with an API key'),
+    );
     expect(logged).toHaveLength(3);
     const client = await first.client(shop.id, ['deployments:read']);
     expect((await exchange(browser, client.key, { api: limited.app })).status).toBe(201);

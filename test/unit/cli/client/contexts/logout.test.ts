@@ -20,7 +20,11 @@ async function logoutWith(answer: FakeAnswer) {
 
 test.each<[string, FakeAnswer, string]>([
   ['the API revokes the token', [204, undefined], 'its token is revoked'],
-  ['the token is no longer valid', [401, { detail: 'The access token is not valid.' }], 'its token is revoked'],
+  [
+    'the token is no longer valid',
+    [401, { detail: 'The access token is not valid.' }],
+    'its token is revoked',
+  ],
   ['the API does not revoke the token', [403, { detail: 'You have no role.' }], 'did not revoke its token'],
 ])('removes the context when %s', async (_when, answer, message) => {
   expect(await logoutWith(answer)).toEqual({ code: 0, err: expect.stringContaining(message), isKept: false });

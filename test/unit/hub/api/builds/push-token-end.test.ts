@@ -30,7 +30,11 @@ test.each<[string, Principal, string]>([
     '2026-11-30T12:10:00.000Z',
   ],
   ['a key without an end', key(null), '2026-11-30T13:00:00.000Z'],
-  ['a session of a person', { kind: 'person_session', sessionId: 's', ...person }, '2026-11-30T13:00:00.000Z'],
+  [
+    'a session of a person',
+    { kind: 'person_session', sessionId: 's', ...person },
+    '2026-11-30T13:00:00.000Z',
+  ],
 ])('a push token of %s ends at the right time', (_who, principal, end) => {
   expect(pushTokenEnd(principal, NOW, 3600).toISOString()).toBe(end);
 });

@@ -116,7 +116,8 @@ describe('the limiter', () => {
     let now = 0;
     const limiter = createLimiter({ perKey: null, failures: rate }, () => now);
     const polls = (code: string) =>
-      Array.from({ length: 20 }, () => limiter.isPolledTooOften(code)).filter((isTooOften) => !isTooOften).length;
+      Array.from({ length: 20 }, () => limiter.isPolledTooOften(code)).filter((isTooOften) => !isTooOften)
+        .length;
     expect([polls('a'), polls('b')]).toEqual([10, 10]);
     // A device that keeps its interval is never limited.
     now = 5_000;

@@ -76,7 +76,9 @@ test('a caller without roles keeps what it has, and one with roles does not', ()
   const person = { id: 'person-1', name: 'Ada' };
   const token = { kind: 'person_token', tokenId: 't', person, grants, expiresAt: new Date() } as const;
   expect(keepsRights({ principal: token, tenantId: null, scopes: [] }, token)).toBe(true);
-  expect(keepsRights({ principal: token, tenantId: 'shop', scopes: ['deployments:read'] }, token)).toBe(false);
+  expect(keepsRights({ principal: token, tenantId: 'shop', scopes: ['deployments:read'] }, token)).toBe(
+    false,
+  );
 });
 
 test('a stream drops what is pending when the rights are lost', async () => {

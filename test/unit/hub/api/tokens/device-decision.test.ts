@@ -28,7 +28,11 @@ test.each<[string, Offer[], string | null, Role | null, Choice | null]>([
   const proposed = proposedFirst(offers, tenant);
   expect(preselected(proposed, { tenant, role })).toEqual(expected);
   const login = { userCode: 'BBBB-BBBB', machine: 'laptop', address: '192.0.2.1' };
-  const page = decisionPage('/auth/device', 'Ada', { ...login, requested: { tenant, role }, offers: proposed });
+  const page = decisionPage('/auth/device', 'Ada', {
+    ...login,
+    requested: { tenant, role },
+    offers: proposed,
+  });
   const marked = [...page.matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
   expect(marked).toEqual([expected === null ? '' : `${expected.tenantId}/${expected.role ?? ''}`]);
 });

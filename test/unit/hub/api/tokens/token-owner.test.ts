@@ -18,7 +18,13 @@ const tokenWith = (grants: Grants): Principal => ({
   expiresAt: END,
 });
 const session: Principal = { kind: 'person_session', sessionId: 's', person, grants: SHOP, expiresAt: END };
-const workload: Principal = { kind: 'workload', tokenId: 'token-2', name: 'ci', grants: SHOP, expiresAt: END };
+const workload: Principal = {
+  kind: 'workload',
+  tokenId: 'token-2',
+  name: 'ci',
+  grants: SHOP,
+  expiresAt: END,
+};
 
 const own = (tenantId: string | null) => ({ of: 'person', personId: 'person-1', tenantId });
 
