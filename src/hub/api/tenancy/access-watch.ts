@@ -104,33 +104,29 @@ async function checked(check: () => Promise<boolean>, ms: number): Promise<boole
 }
 
 interface Checks {
-  /** Checks the rights of the caller now. */
   readonly check: () => Promise<boolean>;
-  /** Waits for a change of rights, at most `ms`. */
+  /** Waits for a notification, or for a time. */
   readonly wait: (ms: number) => Promise<unknown>;
   readonly checkMs: number;
   readonly answerMs: number;
-  /** Fires when the response has ended. */
-  readonly signal: AbortSignal;
 }
 
-/**
- * Checks the rights again and again. Resolves with `denied` when they are lost, and with `unchecked` when no check succeeded in
- * time; null: the response has ended.
- */
-async function untilLoss({ check, wait, checkMs, answerMs, signal }: Checks) {
+/** Why a stream must end; null: it is over. */
+async function waitForLoss(
+  { check, wait, checkMs, answerMs }: Checks,
+  over: AbortSignal,
+): Promise<'denied' | 'unchecked' | null> {
   let until = performance.now() + checkMs + answerMs;
   let waitMs = checkMs;
   for (;;) {
     await wait(waitMs);
-    if (signal.aborted) return null;
-    const result = await checked(check, until - performance.now());
-    if (signal.aborted) return null;
+    const result = over.aborted ? null : await checked(check, until - performance.now());
+    if (over.aborted) return null;
     if (result === false) return 'denied';
     const now = performance.now();
     if (result === null && now >= until) return 'unchecked';
-    if (result) until = now + checkMs + answerMs;
-    waitMs = result ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
+    if (result === true) until = now + checkMs + answerMs;
+    waitMs = result === true ? checkMs : Math.min(checkMs, RETRY_MS, until - now);
   }
 }
 
@@ -165,16 +161,14 @@ export function createAccessWatch(
         over.abort();
         clearTimeout(closing);
       });
-      const watch = async (): Promise<void> => {
-        const check = () => isAllowed(request);
-        const wait = (ms: number) => hints.wait(id, hints.ticket(id), ms, over.signal);
-        const loss = await untilLoss({ check, wait, checkMs, answerMs, signal: over.signal });
+      const wait = (ms: number) => hints.wait(id, hints.ticket(id), ms, over.signal);
+      const check = () => isAllowed(request);
+      void waitForLoss({ check, wait, checkMs, answerMs }, over.signal).then((loss) => {
         if (loss === null) return;
         if (loss === 'unchecked') end = UNCHECKED;
         lost.abort(end);
         closing = setTimeout(() => reply.raw.destroy(), lastLineMs);
-      };
-      void watch();
+      });
       return {
         signal: lost.signal,
         get end() {

@@ -31,5 +31,5 @@ test.each<[string, FakeAnswer, string]>([
 });
 
 test('keeps the context when the API fails', async () => {
-  expect(await logoutWith([500, { detail: 'The server failed.' }])).toMatchObject({ code: 1, isKept: true });
+  expect(await logoutWith([500, { detail: 'The server failed.' }])).toMatchObject({ code: 3, isKept: true });
 });
