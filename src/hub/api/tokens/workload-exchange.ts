@@ -63,7 +63,7 @@ interface Chosen {
   readonly tenant: { readonly id: string; readonly name: string };
 }
 
-/** The first rule whose tenant exists, and is the requested one; otherwise why there is none. */
+/** The first rule whose tenant exists, and is the requested one; otherwise why no rule applies. */
 async function chooseRule(
   reader: Reader,
   rules: readonly WorkloadRule[],
