@@ -1,7 +1,7 @@
 /** What the requests of the fuzzing are about: one of each thing, and apart from these, things that may go. */
 import type { ApiFixture, Client } from '../integration/harness/api.ts';
 import { create, uniqueName } from '../integration/harness/api.ts';
-import { accessToken, logRequest } from '../integration/harness/requests.ts';
+import { accessToken, logRequest, person } from '../integration/harness/requests.ts';
 
 /** Values of parameters by `place.name`: of every operation, and of single operations by `METHOD path`. */
 export interface Pins {
@@ -91,6 +91,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.api_key_id': await apiKey(client),
         'path.tracing_project_id': project,
         'path.request_id': reader,
+        'path.person_id': await person(api),
         'path.token_id': await accessToken(api, { tenant_id: client.tenantId }),
       },
       operations: {

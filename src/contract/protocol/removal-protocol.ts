@@ -2,6 +2,9 @@ import { z } from 'zod';
 
 /** The removal of the volume of a database that is switched off (part of the listener protocol, see work-protocol.ts). */
 
+/** The largest integer that the hub stores. */
+const MAX_GENERATION = 2 ** 31 - 1;
+
 /**
  * `POST /v2/listeners/{listener_id}/volume-removals`. A listener deletes a claim only after the hub has permitted this. An
  * earlier hub does not have the path, so the listener does not delete.
@@ -11,6 +14,8 @@ export const volumeRemovalRequestSchema = z.object({
   deployment_id: z.uuid(),
   generation: z
     .int()
+    .min(0)
+    .max(MAX_GENERATION)
     .describe('Generation of the record in the custom resource that confirms the removal of the claim.'),
   claim_uid: z.string().min(1).max(64).describe('uid of the volume claim to which the confirmation applies.'),
   claim: z

@@ -68,7 +68,7 @@ export async function logRequest(
 }
 
 /** A person who signed in once, and belongs to no tenant. */
-async function person({ store }: ApiFixture): Promise<string> {
+export async function person({ store }: ApiFixture): Promise<string> {
   const id = uuidv7();
   await store.sql(
     `INSERT INTO people (id, issuer, subject, name, groups) VALUES ($1, 'https://login.example.com', $2, 'Ada', '{}')`,
