@@ -25,7 +25,7 @@ import type { Stored } from '../core/stored-failure.ts';
 import type { GenerationAuthor } from '../sql/fragments/generation-author.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
-import { tenants } from './tenancy.ts';
+import { ofTenant } from './tenancy.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true });
 const amount = (name: string) => bigint(name, { mode: 'number' });
@@ -38,9 +38,7 @@ export const tracingProjects = pgTable(
   'tracing_projects',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     name: text().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
     /** The tracing backend's id, from its response; null: the project was not sent yet, or the response had no id. */
@@ -64,9 +62,7 @@ export const deployments = pgTable(
   'deployments',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     name: text().notNull(),
     source: text().$type<Source>().notNull(),
     /** The value in source_config, as a column for the filter of the list. */
@@ -223,17 +219,19 @@ export const deployments = pgTable(
   ],
 );
 
+/** The column with the deployment of a row that is deleted with it. */
+export const ofDeployment = () =>
+  uuid('deployment_id')
+    .notNull()
+    .references(() => deployments.id, { onDelete: 'cascade' });
+
 /** Immutable versions of source_revision_config and secrets. */
 export const revisions = pgTable(
   'revisions',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    deploymentId: uuid('deployment_id')
-      .notNull()
-      .references(() => deployments.id, { onDelete: 'cascade' }),
+    tenantId: ofTenant(),
+    deploymentId: ofDeployment(),
     /** Sequence number within the deployment without gaps: 1, 2, 3 … */
     number: integer().notNull(),
     status: text().$type<RevisionStatus>().notNull(),
@@ -271,12 +269,8 @@ export const secretSets = pgTable(
   'secret_sets',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    deploymentId: uuid('deployment_id')
-      .notNull()
-      .references(() => deployments.id, { onDelete: 'cascade' }),
+    tenantId: ofTenant(),
+    deploymentId: ofDeployment(),
     /** The id of the key that encrypted the value. */
     keyId: text('key_id').notNull(),
     sealed: bytea().notNull(),

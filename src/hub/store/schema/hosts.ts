@@ -1,6 +1,6 @@
 import { boolean, index, integer, pgTable, sql, text, timestamp, uuid } from '../core/drizzle.ts';
-import { deployments } from './deployments.ts';
-import { tenants } from './tenancy.ts';
+import { ofDeployment } from './deployments.ts';
+import { ofTenant } from './tenancy.ts';
 
 /** Hosts that deployments use, or that are reserved for them. */
 
@@ -8,12 +8,8 @@ import { tenants } from './tenancy.ts';
 const hostOfDeployment = () => ({
   /** In the form of route_host. */
   host: text().primaryKey(),
-  tenantId: uuid('tenant_id')
-    .notNull()
-    .references(() => tenants.id),
-  deploymentId: uuid('deployment_id')
-    .notNull()
-    .references(() => deployments.id, { onDelete: 'cascade' }),
+  tenantId: ofTenant(),
+  deploymentId: ofDeployment(),
 });
 
 /**

@@ -12,18 +12,14 @@ import {
   timestamp,
   uuid,
 } from '../core/drizzle.ts';
-import { deployments, revisions } from './deployments.ts';
+import { ofDeployment, revisions } from './deployments.ts';
 import { listeners } from './listeners.ts';
-import { integrations, tenants } from './tenancy.ts';
+import { integrations, ofTenant } from './tenancy.ts';
 
 /** What a listener reads for a client. */
 export type ReadKindOfRequest = 'logs' | 'objects';
 
 const time = (name: string) => timestamp(name, { withTimezone: true });
-const tenant = () =>
-  uuid('tenant_id')
-    .notNull()
-    .references(() => tenants.id);
 
 /**
  * Lines of builds, in pieces as they arrived. A piece begins where the previous piece ends, which identifies repeated
@@ -32,7 +28,7 @@ const tenant = () =>
 export const buildLogs = pgTable(
   'build_logs',
   {
-    tenantId: tenant(),
+    tenantId: ofTenant(),
     revisionId: uuid('revision_id')
       .notNull()
       .references(() => revisions.id, { onDelete: 'cascade' }),
@@ -48,7 +44,7 @@ export const buildLogs = pgTable(
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
-    tenantId: tenant(),
+    tenantId: ofTenant(),
     integrationId: uuid('integration_id')
       .notNull()
       .references(() => integrations.id, { onDelete: 'cascade' }),
@@ -74,10 +70,8 @@ export const logRequests = pgTable(
   'log_requests',
   {
     id: uuid().primaryKey(),
-    tenantId: tenant(),
-    deploymentId: uuid('deployment_id')
-      .notNull()
-      .references(() => deployments.id, { onDelete: 'cascade' }),
+    tenantId: ofTenant(),
+    deploymentId: ofDeployment(),
     listenerId: uuid('listener_id')
       .notNull()
       .references(() => listeners.id, { onDelete: 'cascade' }),
@@ -114,7 +108,7 @@ export const logRequests = pgTable(
 export const logChunks = pgTable(
   'log_chunks',
   {
-    tenantId: tenant(),
+    tenantId: ofTenant(),
     requestId: uuid('request_id')
       .notNull()
       .references(() => logRequests.id, { onDelete: 'cascade' }),

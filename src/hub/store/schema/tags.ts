@@ -1,14 +1,12 @@
 import { index, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from '../core/drizzle.ts';
-import { deployments } from './deployments.ts';
-import { tenants } from './tenancy.ts';
+import { ofDeployment } from './deployments.ts';
+import { ofTenant } from './tenancy.ts';
 
 export const tagKeys = pgTable(
   'tag_keys',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     key: text().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },
@@ -19,9 +17,7 @@ export const tagValues = pgTable(
   'tag_values',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     tagKeyId: uuid('tag_key_id')
       .notNull()
       .references(() => tagKeys.id, { onDelete: 'cascade' }),
@@ -38,12 +34,8 @@ export const tagValues = pgTable(
 export const deploymentTagValues = pgTable(
   'deployment_tag_values',
   {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    deploymentId: uuid('deployment_id')
-      .notNull()
-      .references(() => deployments.id, { onDelete: 'cascade' }),
+    tenantId: ofTenant(),
+    deploymentId: ofDeployment(),
     tagKeyId: uuid('tag_key_id').notNull(),
     tagValueId: uuid('tag_value_id')
       .notNull()

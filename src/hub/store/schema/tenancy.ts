@@ -20,6 +20,12 @@ export const tenants = pgTable('tenants', {
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
 
+/** The column with the tenant of a row that always has one. */
+export const ofTenant = () =>
+  uuid('tenant_id')
+    .notNull()
+    .references(() => tenants.id);
+
 /** API keys. The key itself is shown once and never stored. */
 export const apiKeys = pgTable('api_keys', {
   id: uuid().primaryKey(),
@@ -44,9 +50,7 @@ export const integrations = pgTable(
   'integrations',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     name: text().notNull(),
     provider: text().$type<GitProvider>().notNull(),
     /** https URL of the git host. The token is used only for this host. */

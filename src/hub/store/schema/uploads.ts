@@ -1,6 +1,6 @@
-import { bigint, boolean, index, pgTable, primaryKey, text, timestamp, uuid } from '../core/drizzle.ts';
-import { deployments } from './deployments.ts';
-import { tenants } from './tenancy.ts';
+import { bigint, boolean, index, pgTable, primaryKey, text, timestamp } from '../core/drizzle.ts';
+import { ofDeployment } from './deployments.ts';
+import { ofTenant } from './tenancy.ts';
 
 /**
  * Uploaded folders in the platform's registry (hub/store/builds/uploads.ts). The row is written before the upload is stored
@@ -9,14 +9,10 @@ import { tenants } from './tenancy.ts';
 export const uploads = pgTable(
   'uploads',
   {
-    deploymentId: uuid('deployment_id')
-      .notNull()
-      .references(() => deployments.id, { onDelete: 'cascade' }),
+    deploymentId: ofDeployment(),
     /** SHA-256 of the archive: `sha256:HEX`. */
     digest: text().notNull(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: ofTenant(),
     /** Size of the archive; until it is stored, the expected size. */
     bytes: bigint({ mode: 'number' }).notNull(),
     /** Whether the registry has the archive. */
