@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { SIGNATURE_ALGORITHMS } from '../domain/access/public-keys.ts';
 import { HOSTING_MODES } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { rate, rateText } from './rates.ts';
 import { HUB, type Setting, secret, setting } from './setting.ts';
-import { SIGNING_ALGORITHMS } from './sign-in-settings.ts';
 import { baseUrl, count, csv, flag, optional, port, proxies } from './value-schemas.ts';
 
 /** Settings of the hub (the API and the commands on its database), and those that every role reads. */
@@ -148,7 +148,7 @@ export const HUB_SETTINGS = {
     HUB,
   ),
   BERTH_OIDC_SIGNING_ALGORITHM: setting(
-    z.enum(SIGNING_ALGORITHMS).default('RS256'),
+    z.enum(SIGNATURE_ALGORITHMS).default('RS256'),
     'the only signature algorithm that Berth accepts for ID tokens',
     HUB,
   ),

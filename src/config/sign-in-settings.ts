@@ -2,20 +2,6 @@ import { cookieSettings } from '../domain/access/session-cookie.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
-/** Algorithms with a public key. With a symmetric algorithm, everyone who knows the client secret could sign. */
-export const SIGNING_ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const;
-
 const isThisMachine = ({ hostname }: URL) => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
 function problemsOf(settings: Settings, issuer: string): string[] {

@@ -1,6 +1,23 @@
 import { z } from 'zod';
 
-/** Public keys of an issuer (JWK Set, RFC 7517) in the policy file. */
+/** Public keys of issuers (JWK Set, RFC 7517), and the algorithms that use such keys. */
+
+/**
+ * Algorithms that verify with a public key. `none` and symmetric algorithms cannot be configured: with a symmetric algorithm,
+ * everyone who knows the client secret could sign.
+ */
+export const SIGNATURE_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
 
 /** Members of a JWK that only a private or symmetric key has. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;

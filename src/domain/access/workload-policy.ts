@@ -2,24 +2,10 @@ import { z } from 'zod';
 import { UUID_PATTERN } from '../core/id.ts';
 import { line } from '../kubernetes/text.ts';
 import { keySetUrlSchema } from '../net/https-url.ts';
-import { publicKeySetSchema } from './public-keys.ts';
+import { publicKeySetSchema, SIGNATURE_ALGORITHMS } from './public-keys.ts';
 import { TENANT_ROLES } from './roles.ts';
 
 /** Workload identity in the section `access` of the policy file: trusted issuers, and the rules that give their tokens a tenant and a role. */
-
-/** Algorithms that verify with a public key. `none` and symmetric algorithms cannot be configured. */
-export const SIGNATURE_ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const;
 
 /**
  * Claims that identify one repository, pipeline or service account. Other claims, such as an owner or a branch, occur in
