@@ -43,6 +43,11 @@ export class FairLimiter {
     return this.#waiting;
   }
 
+  /** Number of running tasks of one tenant. */
+  runningOf(name: string): number {
+    return this.#tenants.get(name)?.running ?? 0;
+  }
+
   /** Number of waiting tasks of one tenant. */
   waitingOf(name: string): number {
     return this.#tenants.get(name)?.waiting.size ?? 0;

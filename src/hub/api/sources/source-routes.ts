@@ -83,7 +83,6 @@ function expectedBytes({ headers: { 'content-length': length } }: FastifyRequest
 class Uploads {
   readonly #deps: ApiDeps;
   readonly #limiter: FairLimiter;
-  readonly #ofTenant = new Map<string, number>();
 
   constructor(deps: ApiDeps) {
     this.#deps = deps;
@@ -94,29 +93,18 @@ class Uploads {
   async run<T>(tenantId: string, upload: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const turn = new AbortController();
     const timer = setTimeout(() => turn.abort(), this.#deps.uploadWaitMs ?? WAIT_MS);
-    const counted = async () => {
+    const begun = () => {
       clearTimeout(timer);
-      this.#count(tenantId, 1);
-      try {
-        return await upload();
-      } finally {
-        this.#count(tenantId, -1);
-      }
+      return upload();
     };
     try {
-      return await this.#limiter.run(tenantId, counted, AbortSignal.any([turn.signal, signal]));
+      return await this.#limiter.run(tenantId, begun, AbortSignal.any([turn.signal, signal]));
     } catch (error) {
       if (!turn.signal.aborted || error !== turn.signal.reason) throw error;
-      throw tooManyUploads((this.#ofTenant.get(tenantId) ?? 0) >= this.#deps.policy.uploads.at_once);
+      throw tooManyUploads(this.#limiter.runningOf(tenantId) >= this.#deps.policy.uploads.at_once);
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  #count(tenantId: string, by: number): void {
-    const running = (this.#ofTenant.get(tenantId) ?? 0) + by;
-    if (running === 0) this.#ofTenant.delete(tenantId);
-    else this.#ofTenant.set(tenantId, running);
   }
 }
 
