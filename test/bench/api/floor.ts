@@ -1,19 +1,7 @@
 /** Creates the floor of a request from the statements that Berth sends for it, and starts it. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  assertRunning,
-  logPath,
-  runningPid,
-  startProcess,
-  stopProcess,
-  tailOfLog,
-} from '../../cluster/processes.ts';
-import { waitFor } from '../../cluster/wait.ts';
-import { compileCache, podEnvironment } from '../../installation/berth-process.ts';
 import type { BenchContext } from '../bench.ts';
-import { profiled } from '../profiles.ts';
+import { startFloorProgram } from './floor-process.ts';
 import { mostCommon, type RecordedRequest, type Script, toScript } from './floor-script.ts';
 import type { FloorRoute, FloorSettings } from './floor-server.ts';
 import { type ApiProcess, type BenchHub, POOL_SIZE } from './hub.ts';
@@ -65,27 +53,16 @@ export async function scriptOf(
   }
 }
 
-/** Starts the floor, which stops with the hub. If Berth is profiled, the floor is profiled too, for a comparison. */
+/** Starts the floor of some requests. */
 export async function startFloor(
   context: Pick<BenchContext, 'profiles'>,
   { stateDir, databaseUrl, ...database }: Pick<BenchHub, 'stateDir' | 'databaseUrl' | 'tenantId'>,
   routes: readonly FloorRoute[],
 ): Promise<ApiProcess> {
-  const name = 'floor';
-  const file = join(stateDir, 'floor.json');
   const tenantId = await database.tenantId();
   const settings: FloorSettings = { databaseUrl, tenantId, poolSize: POOL_SIZE, routes };
-  writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
-  const env = profiled(context, name, { ...process.env, ...compileCache(), ...podEnvironment('api') });
-  await startProcess(stateDir, { name, command: process.execPath, args: [SERVER, file], env });
-  const url = await waitFor(
-    'the floor to be ready',
-    async () => /"floor is ready","url":"([^"]+)"/.exec(tailOfLog(stateDir, name, 5))?.[1],
-    { timeoutMs: 30_000, giveUpIf: () => assertRunning(stateDir, [name]) },
-  );
-  const pid = runningPid(stateDir, name);
-  if (pid === undefined) throw new Error(`failed to start the floor: see ${logPath(stateDir, name)}`);
-  return { url, pid, stop: () => stopProcess(stateDir, name) };
+  const program = { name: 'floor', server: SERVER, settings: JSON.stringify(settings) };
+  return startFloorProgram(context, { stateDir }, program);
 }
 
 /** Maximum difference in the size of the responses, as a share. Names and times differ in length. */
