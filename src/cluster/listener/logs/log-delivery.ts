@@ -21,19 +21,22 @@ const LONGEST_PAUSE_MS = 2500;
 const GIVE_UP_MS = 30_000;
 const RETRY_MS = 1000;
 /** HTTP status of the hub when the reader is gone. */
-const READER_GONE = 404;
+export const READER_GONE = 404;
 
 type Chunk = Omit<LogChunk, 'epoch'>;
 
-/** Log fields of a read, with the request id of the API (docs/observability.md). */
-export const namesOf = ({
+/** Log fields of any read, with the request id of the API (docs/observability.md). */
+export const fieldsOfRead = ({
   http_request_id: requestId,
-  request_id: logRequestId,
-  deployment_id,
-}: LogRequest) => ({
+  deployment_id: deploymentId,
+}: Pick<LogRequest, 'http_request_id' | 'deployment_id'>) => ({
   ...(requestId === undefined ? {} : { requestId }),
-  logRequestId,
-  deploymentId: deployment_id,
+  deploymentId,
+});
+
+export const namesOf = (request: LogRequest) => ({
+  ...fieldsOfRead(request),
+  logRequestId: request.request_id,
 });
 
 export class LogDelivery {

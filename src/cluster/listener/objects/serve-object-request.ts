@@ -2,6 +2,7 @@ import type { ObjectAnswer, ObjectRequest } from '../../../contract/protocol/obj
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type Clock, sleep } from '../../kube/client/clock.ts';
+import { fieldsOfRead, READER_GONE } from '../logs/log-delivery.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
 import { readObjects } from './read-objects.ts';
@@ -20,18 +21,11 @@ export interface ObjectRequestOptions {
 
 const MAX_TRIES = 3;
 const RETRY_MS = 1000;
-/** HTTP status of the hub when the reader is gone. */
-const READER_GONE = 404;
 
-/** Log fields of a read, with the request id of the API. */
-const namesOf = ({
-  http_request_id: requestId,
-  request_id: objectRequestId,
-  deployment_id,
-}: ObjectRequest) => ({
-  ...(requestId === undefined ? {} : { requestId }),
-  objectRequestId,
-  deploymentId: deployment_id,
+/** Log fields of a read. */
+const namesOf = (request: ObjectRequest) => ({
+  ...fieldsOfRead(request),
+  objectRequestId: request.request_id,
 });
 
 /** Sends an answer until the hub has it, the reader is gone, or the signal fires. @throws HubError after MAX_TRIES */

@@ -1,19 +1,16 @@
-import { uuidv7 } from '../../../domain/core/id.ts';
 import type { LogQuery, WorkloadLogLine } from '../../../domain/core/log-query.ts';
 import type { StreamEndReason } from '../../../domain/core/stream-end.ts';
 import type { Reader, Scope } from '../../store/core/database.ts';
 import { inTurns } from '../../store/core/masking.ts';
 import {
   awaitsFeature,
-  closeLogRequest,
   fetchLogChunks,
-  openLogRequest,
   renewLogRequest,
   type StoredChunk,
 } from '../../store/listeners/log-requests.ts';
-import type { ApiDeps } from '../core/deps.ts';
 import { ApiError } from '../core/errors.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
+import { openRead, type ReadPlace } from './open-read.ts';
 
 /** Reads logs of workloads: stores a request for the listener and returns the chunks that it sends. */
 
@@ -50,16 +47,8 @@ export const chunkBody = (batch: LogBatch): string => JSON.stringify(batch);
 /** The masking function for the current secrets. */
 export type MaskNow = (reader: Reader) => Promise<(text: string) => string>;
 
-export interface LogReader {
-  readonly deps: Pick<ApiDeps, 'database'>;
+export interface LogReader extends ReadPlace {
   readonly hints: WorkHints;
-  readonly tenantId: string;
-  readonly deploymentId: string;
-  readonly listenerId: string;
-  /** Maximum number of readers of one listener, per tenant and of all tenants. */
-  readonly most: { readonly tenant: number; readonly all: number };
-  /** X-Request-Id of the request. */
-  readonly httpRequestId: string;
   /** Called for each set of new lines, because secrets can change during a read. */
   readonly maskNow: MaskNow;
   /** Maximum time for which the listener is occupied, in milliseconds, independent of how slowly the client reads. */
@@ -75,23 +64,15 @@ export interface LogReader {
  *   sending
  */
 export async function* readWorkloadLogs(reader: LogReader, query: LogQuery): AsyncGenerator<LogBatch> {
-  const { deps, tenantId, deploymentId, listenerId, httpRequestId, most } = reader;
   if (reader.signal.aborted) return;
-  const id = uuidv7();
-  const read = { kind: 'logs', query } as const;
-  const request = { id, tenantId, deploymentId, listenerId, read, httpRequestId };
-  const isOpen = await deps.database.platform.transaction((transaction) =>
-    openLogRequest(transaction, request, most),
-  );
-  if (!isOpen) throw new ApiError(429, FULL, { retryAfterSeconds: RETRY_SECONDS });
-  const scope = deps.database.forTenant(tenantId);
+  const full = () => new ApiError(429, FULL, { retryAfterSeconds: RETRY_SECONDS });
+  const { id, scope, close } = await openRead(reader, { kind: 'logs', query }, full);
   const renewing = renewed(reader, scope, id);
   try {
     yield* fetchAll(reader, scope, id);
   } finally {
     clearInterval(renewing);
-    // An error is ignored, because the request expires by itself if the database is not available.
-    await scope.transaction((transaction) => closeLogRequest(transaction, id)).catch(() => undefined);
+    await close();
   }
 }
 

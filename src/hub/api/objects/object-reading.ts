@@ -1,16 +1,11 @@
 import type { ObjectAnswer } from '../../../contract/protocol/object-protocol.ts';
-import { uuidv7 } from '../../../domain/core/id.ts';
 import type { ObjectQuery } from '../../../domain/core/object-map.ts';
 import type { Scope } from '../../store/core/database.ts';
-import {
-  awaitsFeature,
-  closeLogRequest,
-  fetchLogChunks,
-  openLogRequest,
-} from '../../store/listeners/log-requests.ts';
+import { awaitsFeature, fetchLogChunks } from '../../store/listeners/log-requests.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError } from '../core/errors.ts';
 import type { WorkHints } from '../listeners/work-hints.ts';
+import { openRead, type ReadPlace } from '../logs/open-read.ts';
 
 /** Reads objects of a deployment: stores a request for the listener, and waits for its answer. */
 
@@ -29,39 +24,25 @@ const NOT_STARTED =
 const LATE = 'The listener of the cluster did not send the objects within the time limit. Try again.';
 const FULL = 'Too many objects of this cluster are being read at the same time. Try again later.';
 
+const full = () => new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
+
 /** What a listener sends. */
 export type ObjectsRead = Omit<ObjectAnswer, 'epoch'>;
 
-export interface ObjectReading {
+export interface ObjectReading extends ReadPlace {
   readonly deps: Pick<ApiDeps, 'database' | 'objectAnswerMs'>;
   readonly hints: WorkHints;
-  readonly tenantId: string;
-  readonly deploymentId: string;
-  readonly listenerId: string;
-  /** Maximum number of readers of one listener, per tenant and of all tenants. */
-  readonly most: { readonly tenant: number; readonly all: number };
-  /** X-Request-Id of the request. */
-  readonly httpRequestId: string;
   /** Aborts when the server shuts down. */
   readonly signal: AbortSignal;
 }
 
 /** @throws ApiError 429 too many readers, 503 the server shuts down, 504 the listener does not answer */
 export async function readObjects(reading: ObjectReading, query: ObjectQuery): Promise<ObjectsRead> {
-  const { deps, tenantId, deploymentId, listenerId, most, httpRequestId } = reading;
-  const id = uuidv7();
-  const read = { kind: 'objects', query } as const;
-  const request = { id, tenantId, deploymentId, listenerId, read, httpRequestId };
-  const isOpen = await deps.database.platform.transaction((transaction) =>
-    openLogRequest(transaction, request, most),
-  );
-  if (!isOpen) throw new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
-  const scope = deps.database.forTenant(tenantId);
+  const { id, scope, close } = await openRead(reading, { kind: 'objects', query }, full);
   try {
     return await answerTo(reading, scope, id);
   } finally {
-    // An error is ignored, because the request expires by itself if the database is not available.
-    await scope.transaction((transaction) => closeLogRequest(transaction, id)).catch(() => undefined);
+    await close();
   }
 }
 
@@ -74,7 +55,7 @@ async function answerTo(
   while (!signal.aborted) {
     const ticket = hints.ticket(id);
     const chunks = await scope.transaction((transaction) => fetchLogChunks(transaction, id));
-    if (chunks === null) throw new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
+    if (chunks === null) throw full();
     const [chunk] = chunks;
     if (chunk !== undefined) return JSON.parse(chunk.body) as ObjectsRead;
     if (performance.now() > until) {
