@@ -52,7 +52,7 @@ const READS = {
   objects: { read: 'map' },
 } as const;
 
-/** Somebody who reads through the tenant's listener: the call that makes it lasts as long as it is there. */
+/** The stored request of a reader, which the tenant's listener serves. It expires after an hour. */
 export async function logRequest(
   api: ApiFixture,
   ids: Ids,
@@ -77,7 +77,7 @@ export async function person({ store }: ApiFixture): Promise<string> {
   return id;
 }
 
-/** An access token of a workload of the tenant. Nobody has its value. */
+/** An access token of a workload of the tenant. Its value is not known. */
 export async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
   const id = uuidv7();
   await api.store.sql(

@@ -40,7 +40,7 @@ const provider: IdentityProvider = {
   issuer: IDP,
   authorizationUrl: async () => `${IDP}/authorize`,
   redeem: async () => {
-    throw new Error('failed to redeem: nobody signs in');
+    throw new Error('failed to redeem: there is no person');
   },
 };
 
@@ -209,9 +209,9 @@ describe('workloads', () => {
     ]);
     // A deployer has no access to keys and other tenants.
     expect(await call(one, ['GET', '/v2/api-keys'], token)).toMatchObject({ status: 403 });
-    const stranger = await one.tenant();
+    const outsider = await one.tenant();
     expect(
-      await call(one, ['GET', '/v2/deployments'], { ...token, 'x-tenant-id': stranger.tenantId }),
+      await call(one, ['GET', '/v2/deployments'], { ...token, 'x-tenant-id': outsider.tenantId }),
     ).toMatchObject({ status: 404 });
   });
 
@@ -246,8 +246,8 @@ describe('workloads', () => {
       }),
     );
     const token = await serviceAccountToken();
-    const stranger = await one.tenant();
-    expect(typeOf(await exchange(token, { tenant_id: stranger.tenantId }))).toBe('other_tenant');
+    const outsider = await one.tenant();
+    expect(typeOf(await exchange(token, { tenant_id: outsider.tenantId }))).toBe('other_tenant');
     access = {
       groups: [],
       workload_issuers: [issuer({ ...cluster, rules: [{ ...cluster.rules[0], tenant: 'gone' }] })],
@@ -727,8 +727,8 @@ describe('logins of devices', () => {
     expect((await revoke(mine.token, other.id)).status).toBe(204);
     expect((await revoke(lead.token, mine.id)).status).toBe(204);
     expect((await call(two, ['GET', '/v2/usage'], bearer(mine.token))).status).toBe(401);
-    const stranger = await one.tenant();
-    expect(await stranger.call('DELETE', `/v2/auth/tokens/${lead.id}`)).toMatchObject({ status: 404 });
+    const outsider = await one.tenant();
+    expect(await outsider.call('DELETE', `/v2/auth/tokens/${lead.id}`)).toMatchObject({ status: 404 });
     const { body } = await admin.call<{ resources: Body[] }>(
       'GET',
       '/v2/events?limit=1&reason=AccessTokenRevoked',

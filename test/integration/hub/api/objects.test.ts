@@ -192,9 +192,9 @@ test('never returns Secrets, objects of other deployments, or anything to anothe
   expect((await get(of, 'Service', 'of-another')).status).toBe(404);
   for (const name of ['../../kube-system/x', 'x,metadata.namespace=kube-system'])
     expect((await get(of, 'Service', name)).status).toBe(422);
-  const stranger = await world.api.tenant();
-  expect((await list(other, stranger)).status).toBe(404);
-  expect((await get(other, 'Service', 'of-another', stranger)).status).toBe(404);
+  const outsider = await world.api.tenant();
+  expect((await list(other, outsider)).status).toBe(404);
+  expect((await get(other, 'Service', 'of-another', outsider)).status).toBe(404);
 });
 
 test('withholds messages of pods that use secret_references from keys without secrets:read', async () => {

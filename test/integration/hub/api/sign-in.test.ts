@@ -270,10 +270,10 @@ describe('a person without a role', () => {
     const groupsOf = (subject: string) =>
       store.sql('SELECT groups FROM people WHERE subject = $1', [subject]);
     expect(await groupsOf(person.sub)).toEqual([{ groups: ['others'] }]);
-    const stranger = { ...person, sub: uniqueName('stranger'), groups: ['others'] };
-    provider.person = stranger;
+    const outsider = { ...person, sub: uniqueName('outsider'), groups: ['others'] };
+    provider.person = outsider;
     expect((await newBrowser().signIn(provider)).status).toBe(403);
-    expect(await groupsOf(stranger.sub)).toEqual([]);
+    expect(await groupsOf(outsider.sub)).toEqual([]);
   });
 
   test('gets 403 with the reason when the role is removed later', async () => {

@@ -28,7 +28,7 @@ test.each<[string, number, number, Date | null]>([
 });
 
 test.each<[string, Partial<DeviceLogin>, object]>([
-  ['nobody has decided', {}, { kind: 'authorization_pending' }],
+  ['the person has not decided', {}, { kind: 'authorization_pending' }],
   ['the interval has passed', { polledAt: at(-5) }, { kind: 'authorization_pending' }],
   ['the interval has almost passed', { polledAt: at(-4.6) }, { kind: 'authorization_pending' }],
   ['a poll comes too early', { polledAt: at(-1) }, { kind: 'slow_down', pollSeconds: 10 }],

@@ -26,7 +26,7 @@ const problem = (status: number | null, type?: string) =>
   ]);
 
 test.each<[string, unknown, string]>([
-  ['nobody has decided', problem(400, 'authorization_pending'), 'wait'],
+  ['the person has not decided', problem(400, 'authorization_pending'), 'wait'],
   ['polls come too early', problem(400, 'slow_down'), 'slow_down'],
   ['the login was denied', problem(400, 'access_denied'), 'failed'],
   ['the code has expired', problem(400, 'expired_token'), 'failed'],

@@ -79,7 +79,7 @@ describe('a person', () => {
     expect(admissionOf(both, 'other')).toEqual({ kind: 'unknown' });
   });
 
-  test('without a role is told so, whatever tenant the request names', () => {
+  test('is admitted without a role when no rule matches, whatever tenant the request names', () => {
     const nobody = session(grantsFor({}));
     for (const tenant of [null, 'shop'])
       expect(admissionOf(nobody, tenant)).toEqual({ kind: 'without_roles' });
