@@ -2,7 +2,8 @@
 import type { TestProject } from 'vitest/node';
 import { resolveKubectl } from '../../cluster/binaries.ts';
 import { FEW_COLLECTIONS, startCluster } from '../../cluster/cluster.ts';
-import { startPostgres } from '../../cluster/postgres.ts';
+import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
+import { createTemplate } from './migrated-database.ts';
 
 export interface TestEnvironment {
   /** Kubeconfig of the cluster's administrator. */
@@ -12,6 +13,8 @@ export interface TestEnvironment {
   stateDir: string;
   /** PostgreSQL, as a user who may create databases. */
   databaseUrl: string;
+  /** A database of the current schema to copy; empty for the PostgreSQL that DATABASE_URL names. */
+  template: string;
 }
 
 declare module 'vitest' {
@@ -33,7 +36,18 @@ async function cluster(): Promise<ClusterInUse> {
   return { kubeconfigPath: given, kubectlPath: await resolveKubectl(), stateDir: '', stop: async () => {} };
 }
 
-const start = () => [cluster(), startPostgres({ databaseUrl: process.env['DATABASE_URL'] })] as const;
+interface DatabaseInUse {
+  server: LocalPostgres;
+  template: string;
+}
+
+async function database(): Promise<DatabaseInUse> {
+  const given = process.env['DATABASE_URL'];
+  const server = await startPostgres({ databaseUrl: given });
+  return { server, template: given ? '' : await createTemplate(server) };
+}
+
+const start = () => [cluster(), database()] as const;
 
 interface Shared {
   starting: ReturnType<typeof start>;
@@ -48,8 +62,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const shared = places.berthTestEnvironment;
   shared.users += 1;
   try {
-    const [{ kubeconfigPath, kubectlPath, stateDir }, postgres] = await Promise.all(shared.starting);
-    project.provide('environment', { kubeconfigPath, kubectlPath, stateDir, databaseUrl: postgres.url });
+    const [{ kubeconfigPath, kubectlPath, stateDir }, { server, template }] = await Promise.all(
+      shared.starting,
+    );
+    const databaseUrl = server.url;
+    project.provide('environment', { kubeconfigPath, kubectlPath, stateDir, databaseUrl, template });
   } catch (error) {
     await leave(shared);
     throw error;
@@ -62,8 +79,9 @@ async function leave(shared: Shared): Promise<void> {
   shared.users -= 1;
   if (shared.users > 0) return;
   delete places.berthTestEnvironment;
-  const settled = await Promise.allSettled(shared.starting);
-  await Promise.all(
-    settled.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)),
-  );
+  const [kubernetes, postgres] = await Promise.allSettled(shared.starting);
+  await Promise.all([
+    kubernetes.status === 'fulfilled' ? kubernetes.value.stop() : undefined,
+    postgres.status === 'fulfilled' ? postgres.value.server.stop() : undefined,
+  ]);
 }

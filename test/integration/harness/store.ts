@@ -6,7 +6,6 @@ import type { Logger } from '../../../src/domain/core/logger.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import { type Database, openDatabase, type Scope } from '../../../src/hub/store/core/database.ts';
 import { EXPIRED, housekeep } from '../../../src/hub/store/core/housekeeping.ts';
-import { migrate } from '../../../src/hub/store/core/migrate.ts';
 import type { DeploymentRecord, NewDeployment } from '../../../src/hub/store/core/records.ts';
 import { insertDeployment } from '../../../src/hub/store/deployments/deployments.ts';
 import { createSecretBox, type SecretBox } from '../../../src/hub/store/secrets/secret-box.ts';
@@ -14,6 +13,7 @@ import { createTenant } from '../../../src/hub/store/tenancy/tenants.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import { waitFor } from '../../cluster/wait.ts';
+import { migratedDatabase } from './migrated-database.ts';
 
 export { ordinaryDatabase };
 
@@ -49,9 +49,9 @@ export function storeServer(options: { own?: boolean } = {}): Promise<LocalPostg
 
 export async function startStore(options: { own?: boolean; poolSize?: number } = {}): Promise<StoreFixture> {
   const server = await storeServer(options);
-  const { url, drop } = await ordinaryDatabase(server);
   const logger = recordingLogger();
-  await migrate(url, logger);
+  const template = options.own === true ? '' : (inject('environment')?.template ?? '');
+  const { url, drop } = await migratedDatabase(server, { template, logger });
   const poolSize = options.poolSize ?? 10;
   // Tests send fifty calls at once: on a slow machine the last of them waits long for a connection.
   const database = openDatabase({ url, poolSize, logger, connectTimeoutMs: 30_000 });
