@@ -3,14 +3,21 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
+import { TENANT_SCOPES } from '../../../src/domain/core/scopes.ts';
+import { openDatabase } from '../../../src/hub/store/core/database.ts';
+import { migrate } from '../../../src/hub/store/core/migrate.ts';
+import { createApiKey } from '../../../src/hub/store/tenancy/api-keys.ts';
+import { ensureTenant } from '../../../src/hub/store/tenancy/tenants.ts';
+import type { KubectlAccess } from '../../cluster/kubectl.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import type { LocalPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { createTenantKey, runBerth } from '../../installation/berth-process.ts';
 import { installBerth, installedObjects, roleKubeconfigs } from '../../installation/install.ts';
-import { makeNamespace, removeNamespace, uniqueName } from './namespaces.ts';
+import { installedKubeconfigs } from './installed-berth.ts';
+import { migratedDatabase, silent } from './migrated-database.ts';
+import { applyNamespaces, removeNamespace, uniqueName } from './namespaces.ts';
 
 /** The fields of a deployment in responses that tests use. */
 export interface DeploymentAnswer {
@@ -43,11 +50,10 @@ export function isReady(deployment: DeploymentAnswer): boolean {
 const LEASE_ROLES = ['berth-operator-lease', 'berth-listener-lease'];
 
 /** The rights to the leader election's lease are given in Berth's own namespace: here, the test's. */
-async function allowLeases(access: KubectlAccess, namespace: string): Promise<void> {
-  const items = installedObjects()
+function leaseRights(namespace: string): object[] {
+  return installedObjects()
     .filter(({ metadata }) => LEASE_ROLES.includes(metadata.name))
     .map((object) => ({ ...object, metadata: { ...object.metadata, namespace } }));
-  await kubectl(access, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 }
 
 /** Settings and places of a Berth that is yet to be started. */
@@ -72,6 +78,8 @@ export interface PrepareOptions {
   postgres: LocalPostgres;
   /** Makes and drops the database; default: `postgres`. */
   server?: Pick<LocalPostgres, 'createDatabase' | 'dropDatabase'> | undefined;
+  /** A database to copy, from `createTemplate`. Default: the migrations run. */
+  template?: string | undefined;
   hosting?: 'cloud' | 'self_hosted' | undefined;
   /** Namespaces beside the one of its own that deployments may go to. */
   moreNamespaces?: readonly string[] | undefined;
@@ -82,10 +90,48 @@ export interface PrepareOptions {
 }
 
 /** With a role of its own that owns it, unless the given server makes it as it likes. */
-async function makeDatabase(name: string, { server, postgres }: PrepareOptions): Promise<OrdinaryDatabase> {
-  if (server === undefined) return ordinaryDatabase(postgres, name);
+async function makeDatabase(name: string, options: PrepareOptions): Promise<OrdinaryDatabase> {
+  const { server, postgres, checkout, template = '' } = options;
+  if (server === undefined) {
+    return checkout === undefined
+      ? migratedDatabase(postgres, { name, template })
+      : ordinaryDatabase(postgres, name);
+  }
   const url = await server.createDatabase(name);
+  if (checkout === undefined) await migrate(url, silent);
   return { url, adminUrl: url, drop: () => server.dropDatabase(name) };
+}
+
+/** What the command `keys create` does, without another process of Berth. */
+async function createKey(url: string): Promise<{ apiKey: string; tenantId: string }> {
+  const database = openDatabase({ url, poolSize: 1, logger: silent });
+  try {
+    return await database.platform.transaction(async (transaction) => {
+      const { id: tenantId } = await ensureTenant(transaction, 'test');
+      const actor = { kind: 'system', name: 'berth keys create' } as const;
+      const made = { tenantId, name: 'test', scopes: [...TENANT_SCOPES], actor };
+      return { tenantId, apiKey: (await createApiKey(transaction, made)).key };
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+async function kubeconfigsOf(access: KubectlAccess, folder: string, checkout: string | undefined) {
+  if (checkout === undefined) return installedKubeconfigs(access, folder);
+  await installBerth(access, checkout);
+  return roleKubeconfigs(access, folder);
+}
+
+/** A tenant with its key. The program of another version also migrates its database. */
+async function tenantKey(
+  stateDir: string,
+  settings: Readonly<Record<string, string>>,
+  { url, checkout }: { url: string; checkout: string | undefined },
+) {
+  if (checkout === undefined) return createKey(url);
+  await runBerth(stateDir, ['migrate'], settings, checkout);
+  return createTenantKey(stateDir, 'test', settings, checkout);
 }
 
 /** Makes database, namespaces, rights and a tenant with its key. */
@@ -93,12 +139,12 @@ export async function prepareBerth(prefix: string, options: PrepareOptions): Pro
   const { access } = options;
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), `berth-test-${prefix}-`));
   const watchdog = startWatchdog(stateDir, { removeState: true });
-  await installBerth(access, options.checkout);
-  const database = await makeDatabase(uniqueName(prefix), options);
-  const own = await makeNamespace(access, `${prefix}-berth`);
-  const namespace = await makeNamespace(access, prefix);
-  await allowLeases(access, own);
-  const kubeconfigs = await roleKubeconfigs(access, stateDir);
+  const [own, namespace] = [uniqueName(`${prefix}-berth`), uniqueName(prefix)];
+  const [database, kubeconfigs] = await Promise.all([
+    makeDatabase(uniqueName(prefix), options),
+    kubeconfigsOf(access, stateDir, options.checkout),
+  ]);
+  await applyNamespaces(access, [own, namespace], leaseRights(own));
   const hosting = options.hosting ?? 'self_hosted';
   const settings: Record<string, string> = {
     DATABASE_URL: database.url,
@@ -120,8 +166,7 @@ export async function prepareBerth(prefix: string, options: PrepareOptions): Pro
       : {}),
     ...options.settings,
   };
-  await runBerth(stateDir, ['migrate'], settings, options.checkout);
-  const key = await createTenantKey(stateDir, 'test', settings, options.checkout);
+  const key = await tenantKey(stateDir, settings, { url: database.url, checkout: options.checkout });
   // Operators of several files run side by side in one cluster; none takes up what is another's.
   if (hosting === 'cloud') settings['BERTH_NAMESPACES'] ??= `berth-${key.tenantId}`;
   return {
@@ -133,7 +178,7 @@ export async function prepareBerth(prefix: string, options: PrepareOptions): Pro
     settings,
     stateDir,
     remove: async () => {
-      await Promise.all([removeNamespace(access, own), removeNamespace(access, namespace)]);
+      await removeNamespace(access, own, namespace);
       await database.drop();
       watchdog.release();
       rmSync(stateDir, { recursive: true, force: true });

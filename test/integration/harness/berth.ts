@@ -52,7 +52,7 @@ export interface KubeList {
   items: KubeItem[];
 }
 
-interface BerthOptions extends Omit<PrepareOptions, 'access' | 'postgres'> {
+interface BerthOptions extends Omit<PrepareOptions, 'access' | 'postgres' | 'template'> {
   /** What to start: one process of all roles (default), the API alone, or nothing yet. */
   start?: 'all' | 'api' | 'none';
 }
@@ -60,10 +60,12 @@ interface BerthOptions extends Omit<PrepareOptions, 'access' | 'postgres'> {
 /** Starts a whole Berth; `stop` ends its processes and removes database and namespaces. */
 export async function startWholeBerth(prefix: string, options: BerthOptions = {}): Promise<WholeBerth> {
   const { start = 'all', ...rest } = options;
+  const access = environment();
   const prepared = await prepareBerth(prefix, {
     ...rest,
-    access: environment(),
+    access,
     postgres: await postgres(),
+    template: access.template,
   });
   const { tenantId, apiKey, database, namespace, settings, stateDir } = prepared;
   const processes: BerthProcess[] = [];

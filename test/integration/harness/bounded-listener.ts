@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { type KubectlAccess, kubectl, writeServiceAccountKubeconfig } from '../../cluster/kubectl.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { installBerth, type ManifestObject, manifestObjects } from '../../installation/install.ts';
+import { type ManifestObject, manifestObjects } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from './environment.ts';
+import { ensureInstalled } from './installed-berth.ts';
 
 const KINDS = [
   'ServiceAccount',
@@ -41,7 +42,7 @@ function objectsOf(own: string, builds: string): ManifestObject[] {
 
 /** @param folder where the kubeconfig is written */
 export async function boundedListener(folder: string): Promise<BoundedListener> {
-  await installBerth(environment());
+  await ensureInstalled(environment());
   const [own, builds] = await Promise.all([createNamespace('bounds'), createNamespace('bounds-builds')]);
   const items = objectsOf(own, builds);
   await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));

@@ -17,9 +17,9 @@ import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import type { DeploymentRecord, DesiredChange, NewDeployment } from '../../../src/hub/store/core/records.ts';
 import { findDeployment, updateDesiredState } from '../../../src/hub/store/deployments/deployments.ts';
 import { waitFor } from '../../cluster/wait.ts';
-import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from './environment.ts';
 import { type HubFixture, startHub } from './hub.ts';
+import { installedKubeconfigs } from './installed-berth.ts';
 import { insert, newTenant } from './store.ts';
 
 export const RENDERING: Omit<RenderConfig, 'kubernetesVersion'> = {
@@ -87,11 +87,10 @@ export async function startListenerFixture(
   options: { leaseSeconds?: number; registry?: string } = {},
 ): Promise<ListenerFixture> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), `berth-${prefix}-`));
-  await installBerth(environment());
   const [hub, namespace, kubeconfigs] = await Promise.all([
     startHub(options),
     createNamespace(prefix),
-    roleKubeconfigs(environment(), folder),
+    installedKubeconfigs(environment(), folder),
   ]);
   const { tenantId } = await newTenant(hub.store);
   const listeners: RunningListener[] = [];

@@ -16,10 +16,10 @@ import { createWorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
 import { listenForWork } from '../../../src/hub/store/core/notifications.ts';
 import { hashApiKey } from '../../../src/hub/store/tenancy/api-keys.ts';
 import { compileCache } from '../../installation/berth-process.ts';
-import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { type ApiFixture, type Client, create, type Deployment, startApi } from './api.ts';
 import { createBuildNamespace } from './build-namespace.ts';
 import { createNamespace, deleteNamespace, environment } from './environment.ts';
+import { installedKubeconfigs } from './installed-berth.ts';
 import { type LineReader, readLines } from './line-reader.ts';
 import { RENDERING } from './listener.ts';
 import { type LogNode, startLogNode } from './log-node.ts';
@@ -47,7 +47,6 @@ const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 /** Starts all but the listener. */
 export async function startLogWorld(prefix: string, deps: Partial<ApiDeps> = {}): Promise<LogWorld> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), `berth-${prefix}-`));
-  await installBerth(environment());
   const logHints = createWorkHints();
   const hints = createWorkHints();
   const internalKey = { hash: hashApiKey(KEY), scopes: ['listeners:run'], platform: true } as const;
@@ -56,7 +55,7 @@ export async function startLogWorld(prefix: string, deps: Partial<ApiDeps> = {})
     startLogNode(),
     createNamespace(prefix),
     createBuildNamespace(prefix),
-    roleKubeconfigs(environment(), folder),
+    installedKubeconfigs(environment(), folder),
   ]);
   const url = await api.app.listen({ host: '127.0.0.1', port: 0 });
   const notifications = listenForWork({

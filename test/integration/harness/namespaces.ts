@@ -7,22 +7,31 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(4).toString('hex')}`;
 }
 
+/**
+ * Creates namespaces and more objects with one call.
+ * Pods are rejected until their namespace has its ServiceAccount. To wait for it would take another call.
+ */
+export async function applyNamespaces(
+  access: KubectlAccess,
+  names: readonly string[],
+  more: readonly object[] = [],
+): Promise<void> {
+  const namespaces = names.flatMap((name) => [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } },
+  ]);
+  const list = { apiVersion: 'v1', kind: 'List', items: [...namespaces, ...more] };
+  await kubectl(access, ['apply', '--server-side', '-f', '-'], JSON.stringify(list));
+}
+
 /** Makes a namespace of one's own; returns its name. */
 export async function makeNamespace(access: KubectlAccess, prefix: string): Promise<string> {
   const name = uniqueName(prefix);
-  await kubectl(access, ['create', 'namespace', name]);
-  // Pods are refused until the namespace has its ServiceAccount.
-  await kubectl(access, [
-    'wait',
-    '--for=create',
-    'serviceaccount/default',
-    `--namespace=${name}`,
-    '--timeout=30s',
-  ]);
+  await applyNamespaces(access, [name]);
   return name;
 }
 
-/** Starts the deletion of a namespace with all that is in it. */
-export async function removeNamespace(access: KubectlAccess, name: string): Promise<void> {
-  await kubectl(access, ['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
+/** Starts the deletion of namespaces with all that is in them. */
+export async function removeNamespace(access: KubectlAccess, ...names: string[]): Promise<void> {
+  await kubectl(access, ['delete', 'namespace', ...names, '--wait=false', '--ignore-not-found']);
 }

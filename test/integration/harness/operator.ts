@@ -20,8 +20,9 @@ import type { Policy } from '../../../src/domain/policy/policy.ts';
 import { createDnsClient } from '../../../src/outbound/dns-client.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { compileCache } from '../../installation/berth-process.ts';
-import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
+import { BERTH_NAMESPACE } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin, uniqueName } from './environment.ts';
+import { installedKubeconfigs } from './installed-berth.ts';
 
 export const RENDERING: RenderConfig = {
   hosting: 'self_hosted',
@@ -192,10 +193,9 @@ export function condition(status: ManagedDeploymentStatus, type: string): string
 
 /** Installs Berth and makes a namespace; starts no operator. */
 export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
-  await installBerth(environment());
-  const namespace = await createNamespace(prefix);
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-operator-'));
-  const { operator: kubeconfigPath } = await roleKubeconfigs(environment(), folder);
+  const { operator: kubeconfigPath } = await installedKubeconfigs(environment(), folder);
+  const namespace = await createNamespace(prefix);
   const lease = { namespace: BERTH_NAMESPACE, name: uniqueName('operator') };
   const settings = { kubeconfigPath, namespace, identity: uniqueName('one'), lease, config: RENDERING };
   const kubectl = (...args: string[]) => kubectlAsAdmin([`--namespace=${namespace}`, ...args]);
