@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { type Agent, request } from 'node:https';
 
 export interface ApiAccess {
   server: string;
@@ -16,7 +16,7 @@ export interface ApiAnswer {
 export function apiRequest(
   access: ApiAccess,
   path: string,
-  options: { method?: string; body?: unknown; timeoutMs?: number } = {},
+  options: { method?: string; body?: unknown; timeoutMs?: number; agent?: Agent } = {},
 ): Promise<ApiAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -24,7 +24,7 @@ export function apiRequest(
       {
         method: options.method ?? 'GET',
         ca: access.caPem,
-        agent: false,
+        agent: options.agent ?? false,
         timeout: options.timeoutMs ?? 5000,
         headers: { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' },
       },

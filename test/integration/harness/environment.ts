@@ -2,6 +2,7 @@
 import { inject } from 'vitest';
 import { attachCluster, type LocalCluster } from '../../cluster/cluster.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
+import { readAsKubectl } from '../../cluster/kubectl-reads.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import type { TestEnvironment } from './cluster.ts';
 import { makeNamespace, removeNamespace } from './namespaces.ts';
@@ -30,9 +31,11 @@ export function postgres(): Promise<LocalPostgres> {
   return startPostgres({ databaseUrl: environment().databaseUrl });
 }
 
-/** Runs kubectl as the administrator of the run's cluster. */
-export function kubectlAsAdmin(args: readonly string[], input?: string): Promise<string> {
-  return kubectl(environment(), args, input);
+/** Runs kubectl as the administrator of the run's cluster. Most reads as JSON need no process. */
+export async function kubectlAsAdmin(args: readonly string[], input?: string): Promise<string> {
+  const access = environment();
+  const read = input === undefined ? await readAsKubectl(access, args) : undefined;
+  return read ?? kubectl(access, args, input);
 }
 
 /** Makes a namespace of one's own; returns its name. Remove it with `deleteNamespace`. */
