@@ -8,6 +8,7 @@ import { cutOff, disconnectSignal, shutdownSignal } from '../core/client-disconn
 import type { ApiDeps } from '../core/deps.ts';
 import { NDJSON, sendLines, streamEndSchema, untilLost } from '../core/line-stream.ts';
 import { integer } from '../core/query.ts';
+import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import type { AccessWatch } from '../tenancy/access-watch.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -76,6 +77,7 @@ export function watchRoutes(app: FastifyInstance, deps: ApiDeps, watch: AccessWa
     ...(deps.sweepMs === undefined ? {} : { sweepMs: deps.sweepMs }),
   });
   deps.changeHints?.connect(feed);
+  (deps.observer ?? UNOBSERVED).streaming(() => feed.size);
 
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/watch',
