@@ -95,11 +95,11 @@ export function watchRoutes(app: FastifyInstance, deps: ApiDeps, watch: AccessWa
       },
     },
     async (request, reply) => {
+      const lost = await watch.lost(request, reply);
       const reader = await feed.open(tenantOf(request));
       const gone = disconnectSignal(reply, closing);
       gone.addEventListener('abort', () => feed.close(reader), { once: true });
       if (gone.aborted) feed.close(reader);
-      const lost = watch.lost(request, reply);
       const ms = request.query.timeout_seconds * 1000;
       cutOff(reply, ms);
       const signal = AbortSignal.any([gone, lost.signal]);
