@@ -3,7 +3,7 @@
  * out, and each read costs the listener a dozen calls. Finished results are bounded by time and by size.
  */
 
-/** Time for which a result is shared. Then it is freed, also if nobody reads it again. */
+/** Time for which a result is shared. Then it is freed, also without another read. */
 const SHARED_MS = 1000;
 /** Maximum size of all finished results, in characters. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;

@@ -54,7 +54,7 @@ function scalar(value: unknown, indent: string, mask: Mask): string {
 const isEmpty = (value: unknown) =>
   Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 
-/** Whether a value is written below its key, and not beside it. */
+/** Whether a value is written in the lines below its key. */
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !isEmpty(value);
 
@@ -66,7 +66,7 @@ function keyOf(key: string, indent: string): string {
 
 /**
  * The lines of a value, one for each scalar. Each text is masked when its line is taken, and keys are kept.
- * @param lead what stands before the first line in place of its indentation
+ * @param lead what stands before the first line instead of its indentation
  */
 function* linesOf(value: unknown, indent: string, lead: string, mask: Mask): Generator<string> {
   if (!isNested(value)) {
