@@ -1,8 +1,8 @@
 import { isObject } from '../../../domain/core/is-object.ts';
 
 /**
- * Writes JSON values as YAML that YAML 1.1, YAML 1.2 and the parser of kubectl read as the same value. A library needs a
- * second for a large manifest, and quotes by the rules of one version (docs/decisions/0142). Pure.
+ * Writes JSON values as YAML that YAML 1.1, YAML 1.2 and the parser of kubectl read as the same value. Libraries quote by the
+ * rules of one version (docs/decisions/0142). Pure.
  */
 
 type Mask = (text: string) => string;
