@@ -28,8 +28,8 @@ import { type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-readi
 import {
   eventsWithoutMessages,
   manifestWithoutMessages,
+  maskManifest,
   maskMessages,
-  maskTexts,
   parseManifest,
   toYaml,
   withoutMessages,
@@ -195,7 +195,7 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const mask = await maskOf(place);
       return {
         ...maskMessages({ object: shown.object, events: shown.events, unread }, mask),
-        yaml: shown.manifest && toYaml(maskTexts(shown.manifest, mask)),
+        yaml: shown.manifest && toYaml(maskManifest(shown.manifest, mask)),
       };
     },
   );

@@ -3,8 +3,8 @@ import { parse } from 'yaml';
 import type { ClusterObject } from '../../../../../src/domain/core/object-map.ts';
 import {
   manifestWithoutMessages,
+  maskManifest,
   maskMessages,
-  maskTexts,
   parseManifest,
   toYaml,
   WITHHELD,
@@ -51,9 +51,59 @@ test('masks texts from the cluster, and keeps names and states', () => {
 
 test('masks every text of a manifest', () => {
   const manifest = { spec: { env: [{ name: 'A', value: 'hunter22' }], replicas: 1 }, list: ['x hunter22'] };
-  expect(maskTexts(manifest, mask)).toEqual({
+  expect(maskManifest(manifest, mask)).toEqual({
     spec: { env: [{ name: 'A', value: '***' }], replicas: 1 },
     list: ['x ***'],
+  });
+});
+
+/** A password that only the cluster knows, as the operator creates it for a database. */
+const PRINTED = 'exit: PGPASSWORD=of-the-database, postgres://app:of-the-database@db/x';
+const MASKED = 'exit: PGPASSWORD=***, postgres://***@db/x';
+
+test('masks credentials of a known form in messages of the cluster, as the operator does', () => {
+  const container = { ...pod.pod?.containers[0], message: PRINTED, image: 'registry.example/token:1' };
+  const objects = [
+    { ...pod, message: `Container app: ${PRINTED}`, pod: { ...pod.pod, containers: [container] } },
+    { kind: 'ManagedDeployment', message: 'the pod uses secret_references: see its logs' },
+  ];
+  const shown = maskMessages({ objects, events: [{ reason: 'Unhealthy', message: PRINTED }] }, mask);
+  expect(JSON.stringify(shown)).not.toContain('of-the-database');
+  expect(shown).toMatchObject({
+    objects: [
+      {
+        message: `Container app: ${MASKED}`,
+        pod: { containers: [{ message: MASKED, image: container.image }] },
+      },
+      objects[1],
+    ],
+    events: [{ message: MASKED }],
+  });
+  expect(maskMessages({ message: WITHHELD }, mask)).toEqual({ message: WITHHELD });
+});
+
+test('masks credentials of a known form in the status of a manifest, and keeps its spec', () => {
+  const terminated = { exitCode: 1, message: PRINTED };
+  const status = { containerStatuses: [{ state: { terminated }, lastState: { terminated } }] };
+  const spec = { containers: [{ image: 'registry.example/token:1', args: ['--password=in-the-spec'] }] };
+  expect(maskManifest({ kind: 'Pod', spec, status }, mask)).toEqual({
+    kind: 'Pod',
+    spec,
+    status: {
+      containerStatuses: [
+        {
+          state: { terminated: { exitCode: 1, message: MASKED } },
+          lastState: { terminated: { exitCode: 1, message: MASKED } },
+        },
+      ],
+    },
+  });
+});
+
+test('masks a known value completely when a credential of a known form is a part of it', () => {
+  const whole = (text: string) => text.replaceAll('Server=db;Pwd=abc;Key=hunter22', '***');
+  expect(maskMessages({ message: 'no: Server=db;Pwd=abc;Key=hunter22' }, whole)).toEqual({
+    message: 'no: ***',
   });
 });
 
