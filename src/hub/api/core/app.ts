@@ -231,8 +231,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     redeployRoutes(scoped, deps);
     sourceRoutes(scoped, deps, { bodyTime, recheck });
     buildLogRoutes(scoped, deps, watch);
-    logRoutes(scoped, deps, watch);
-    objectRoutes(scoped, deps);
+    logRoutes(scoped, deps, limiter, watch);
+    objectRoutes(scoped, deps, limiter);
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, watch);
     watchRoutes(scoped, deps, watch);

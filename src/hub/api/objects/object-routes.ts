@@ -9,6 +9,7 @@ import {
   objectEventSchema,
   objectMetricsSchema,
   objectNameSchema,
+  omittedObjectsSchema,
   READ_KINDS,
   unreadKindSchema,
 } from '../../../domain/core/object-map.ts';
@@ -21,10 +22,11 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders } from '../core/line-stream.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { LogMasks } from '../logs/log-masks.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
+import { full, type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
 import {
   eventsWithoutMessages,
   manifestWithoutMessages,
@@ -46,7 +48,9 @@ const objectMapSchema = z
     resources: z
       .array(clusterObjectSchema)
       .describe('The custom resource first. The owner of an object comes before the object.'),
-    truncated: z.boolean().describe('true: the deployment has more objects.'),
+    omitted: z
+      .array(omittedObjectsSchema)
+      .describe('Kinds of which only the most important objects are listed. Empty: all objects are listed.'),
     unread: z
       .array(unreadKindSchema)
       .describe('Kinds whose objects could not be read. Empty: all kinds of the cluster were read.'),
@@ -61,7 +65,7 @@ const objectSchema = z
       .string()
       .nullable()
       .describe(
-        'The object as YAML, without managedFields. Values of secrets are masked. null: the object is too large.',
+        'The object as YAML, without managedFields. The values of the secrets of the deployment are masked. null: the object is too large.',
       ),
     events: z.array(objectEventSchema).describe('Events of Kubernetes about the object, newest first.'),
     unread: z.array(unreadKindSchema).describe('Not empty: the events could not be read.'),
@@ -80,6 +84,7 @@ const FAILURES: Readonly<Record<ObjectFailure, () => ApiError>> = {
   not_found: () => notFound('object'),
   denied: () => unreadable('The listener of the cluster lacks the right to read the object.'),
   unavailable: () => unreadable('The cluster of the deployment does not respond.'),
+  busy: full,
 };
 const UNREACHABLE =
   'The cluster of the deployment currently cannot be reached, so its objects cannot be read.';
@@ -112,8 +117,8 @@ async function placeOf(deps: ApiDeps, request: FastifyRequest, deploymentId: str
   });
 }
 
-/** Reads through the listener, with the limits of this process. */
-function createReading(app: FastifyInstance, deps: ApiDeps) {
+/** Reads through the listener, with the limits of this process. A shared read counts once in the rate of the tenant. */
+function createReading(app: FastifyInstance, deps: ApiDeps, limiter: RateLimiter) {
   const signal = shutdownSignal(app);
   const readers = createReaders(READERS, 'objects');
   const hints = deps.logHints ?? createWorkHints();
@@ -123,7 +128,10 @@ function createReading(app: FastifyInstance, deps: ApiDeps) {
     try {
       const key = JSON.stringify([place.tenantId, place.deploymentId, query]);
       const reading = { ...place, deps, hints, most: OF_LISTENER, httpRequestId: request.id, signal };
-      const result = await shared.get(key, () => readObjects(reading, query));
+      const result = await shared.get(key, async () => {
+        limiter.clusterRead(place.tenantId);
+        return readObjects(reading, query);
+      });
       if (result.failure !== undefined) throw FAILURES[result.failure]();
       return result;
     } finally {
@@ -133,9 +141,9 @@ function createReading(app: FastifyInstance, deps: ApiDeps) {
 }
 
 /** `/v2/deployments/{id}/objects`. */
-export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function objectRoutes(app: FastifyInstance, deps: ApiDeps, limiter: RateLimiter): void {
   const masks = new LogMasks(deps.secretBox);
-  const read = createReading(app, deps);
+  const read = createReading(app, deps, limiter);
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const maskOf = ({ tenantId, deploymentId }: Place) =>
     deps.database.forTenant(tenantId).read((reader) => masks.of(tenantId, deploymentId)(reader));
@@ -148,7 +156,7 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'List the objects of a deployment in its cluster',
         description:
-          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand, and Berth does not store them. Secrets are listed by name only. Values of secrets are masked in all texts.',
+          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand. Berth keeps them only until the response is sent. Secrets are listed by name only. In messages, reasons and names of images, the values of the secrets of the deployment are masked, and in messages also credentials of a known form, such as `password=…`.',
         params: deploymentParams,
         querystring: noQuery,
         response: { 200: objectMapSchema, ...errorAnswers(404, 409, 504) },
@@ -172,7 +180,7 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Get an object of a deployment',
         description:
-          'Returns one object of the deployment with its YAML and its events. managedFields are left out, and values of secrets are masked. Secrets cannot be read.',
+          'Returns one object of the deployment with its YAML and its events. managedFields are left out. The values of the secrets of the deployment are masked in each value of the YAML, but not in keys. In messages, credentials of a known form are masked, too. Secrets cannot be read.',
         params,
         querystring: noQuery,
         response: { 200: objectSchema, ...errorAnswers(404, 409, 504) },

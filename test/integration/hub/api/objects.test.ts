@@ -141,7 +141,7 @@ test('lists each object with its owner and state, and Secrets by name only', asy
     name: pod,
     pod: { phase: 'Running', containers: [{ name: 'app', state: 'running' }] },
   });
-  expect(body).toMatchObject({ truncated: false, unread: [] });
+  expect(body).toMatchObject({ omitted: [], unread: [] });
   expect(body.metrics).toEqual({ available: false, reason: expect.stringMatching(/no metrics API/) });
   expect(JSON.stringify(body)).not.toContain(SECRET);
 });

@@ -87,7 +87,7 @@ async function world() {
   app.addHook('onSend', async () => {
     counts.answered += 1;
   });
-  logRoutes(app, deps);
+  logRoutes(app, deps, createLimiter(null));
   buildLogRoutes(app, deps);
   await registerListenerProtocol(app, deps);
   app.server.on('connection', (socket) =>
