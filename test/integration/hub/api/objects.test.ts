@@ -182,6 +182,32 @@ test('shows one object as YAML without managedFields and values of secrets, with
   expect((await get(of, 'Pod', pod, reader)).status).toBe(200);
 });
 
+test('masks secrets in the messages with which containers end, also those that only the cluster knows', async () => {
+  const of = await world.deploy({ secrets: [{ name: 'PASSWORD', value: SECRET }] });
+  const pod = await podOf(of);
+  const message = `fatal: ${SECRET}, PGPASSWORD=of-the-database, postgres://app:of-the-database@db/x`;
+  const state = { terminated: { exitCode: 1, reason: 'Error', message } };
+  const status = {
+    containerStatuses: [{ name: 'app', restartCount: 1, ready: false, state, lastState: state }],
+  };
+  const full = status.containerStatuses.map((each) => ({ ...each, image: 'i', imageID: 'i' }));
+  await kubectlAsAdmin([
+    ...['-n', world.namespace, 'patch', 'pod', pod, '--subresource=status', '--type=merge'],
+    ...['-p', JSON.stringify({ status: { containerStatuses: full } })],
+  ]);
+  const masked = 'fatal: ***, PGPASSWORD=***, postgres://***@db/x';
+  const { body: map } = await list(of);
+  const shown = map.resources.find(({ kind }) => kind === 'Pod');
+  expect(shown?.pod?.containers[0]).toMatchObject({ message: masked, exit_code: 1 });
+  expect(shown?.message).toContain(masked);
+  const { body } = await get(of, 'Pod', pod);
+  expect(body.yaml.split(masked)).toHaveLength(3);
+  for (const answer of [map, body]) {
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+    expect(JSON.stringify(answer)).not.toContain('of-the-database');
+  }
+});
+
 test('never returns Secrets, objects of other deployments, or anything to another tenant', async () => {
   const [of, other] = [await world.deploy(), await world.deploy()];
   await workloadOf(other, 'of-another');
