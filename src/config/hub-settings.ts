@@ -100,6 +100,11 @@ export const HUB_SETTINGS = {
     'limit of webhook deliveries of one integration in each API process, PER_SECOND:BURST or off',
     HUB,
   ),
+  BERTH_CLUSTER_READ_LIMIT: setting(
+    rate('10:100'),
+    'limit of reads of logs and objects of the deployments of one tenant in each API process, PER_SECOND:BURST or off',
+    HUB,
+  ),
   BERTH_REPO_POLL_SECONDS: setting(
     z.coerce.number().int().min(0).max(86_400).default(300),
     'seconds between polls of each branch with build_on_push, in addition to webhooks. 0: poll only when the order of pushes is uncertain',

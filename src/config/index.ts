@@ -62,6 +62,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
       perKey: rateOfKeys(settings.BERTH_RATE_LIMIT, settings.BERTH_HOSTING),
       failures: parseRate(settings.BERTH_AUTH_FAILURE_LIMIT),
       webhooks: parseRate(settings.BERTH_WEBHOOK_LIMIT),
+      clusterReads: parseRate(settings.BERTH_CLUSTER_READ_LIMIT),
     },
     trustProxy: settings.BERTH_TRUST_PROXY,
     migrationWaitSeconds: settings.BERTH_MIGRATION_WAIT_SECONDS,

@@ -233,8 +233,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     redeployRoutes(scoped, deps);
     sourceRoutes(scoped, deps, { bodyTime, recheck });
     buildLogRoutes(scoped, deps, watch);
-    logRoutes(scoped, deps, watch, masks);
-    objectRoutes(scoped, deps, { watch, masks });
+    logRoutes(scoped, deps, { limiter, watch, masks });
+    objectRoutes(scoped, deps, { limiter, watch, masks });
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, watch);
     watchRoutes(scoped, deps, watch);

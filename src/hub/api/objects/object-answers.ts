@@ -5,6 +5,7 @@ import {
   eventsWithoutMessages,
   manifestWithoutMessages,
   maskMessages,
+  maskStatus,
   parseManifest,
   withoutMessages,
 } from './object-text.ts';
@@ -34,7 +35,8 @@ export async function objectAnswer(
         manifest: manifest && manifestWithoutMessages(manifest),
       }
     : { object, events, manifest };
-  const lines = shown.manifest && (await inTurns(yamlLines(shown.manifest, mask), (line) => line));
+  const masked = shown.manifest && maskStatus(shown.manifest, mask);
+  const lines = masked && (await inTurns(yamlLines(masked, mask), (line) => line));
   return {
     object: maskMessages(shown.object, mask),
     events: await inTurns(shown.events, (event) => maskMessages(event, mask)),

@@ -24,7 +24,8 @@ const NOT_STARTED =
 const LATE = 'The listener of the cluster did not send the objects within the time limit. Try again.';
 const FULL = 'Too many objects of this cluster are being read at the same time. Try again later.';
 
-const full = () => new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
+/** Too many reads of objects, of this hub or of the listener. */
+export const full = () => new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
 
 /** What a listener sends. */
 export type ObjectsRead = Omit<ObjectAnswer, 'epoch'>;

@@ -9,6 +9,7 @@ import {
   objectEventSchema,
   objectMetricsSchema,
   objectNameSchema,
+  omittedObjectsSchema,
   READ_KINDS,
   unreadKindSchema,
 } from '../../../domain/core/object-map.ts';
@@ -22,12 +23,13 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders } from '../core/line-stream.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import type { LogMasks } from '../logs/log-masks.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import type { AccessWatch } from '../tenancy/access-watch.ts';
 import { mapAnswer, objectAnswer } from './object-answers.ts';
-import { type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
+import { full, type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
 import { ObjectSharing, type ReadResult, type Showing } from './object-sharing.ts';
 
 /** Maximum number of requests per process. Each can hold a response in memory. */
@@ -40,7 +42,9 @@ const objectMapSchema = z
     resources: z
       .array(clusterObjectSchema)
       .describe('The custom resource first. The owner of an object comes before the object.'),
-    truncated: z.boolean().describe('true: the deployment has more objects.'),
+    omitted: z
+      .array(omittedObjectsSchema)
+      .describe('Kinds of which only the most important objects are listed. Empty: all objects are listed.'),
     unread: z
       .array(unreadKindSchema)
       .describe('Kinds whose objects could not be read. Empty: all kinds of the cluster were read.'),
@@ -55,7 +59,7 @@ const objectSchema = z
       .string()
       .nullable()
       .describe(
-        'The object as YAML, without managedFields. Values of secrets are masked. null: the object is too large.',
+        'The object as YAML, without managedFields. The values of the secrets of the deployment are masked. null: the object is too large.',
       ),
     events: z.array(objectEventSchema).describe('Events of Kubernetes about the object, newest first.'),
     unread: z.array(unreadKindSchema).describe('Not empty: the events could not be read.'),
@@ -74,6 +78,7 @@ const FAILURES: Readonly<Record<ObjectFailure, () => ApiError>> = {
   not_found: () => notFound('object'),
   denied: () => unreadable('The listener of the cluster lacks the right to read the object.'),
   unavailable: () => unreadable('The cluster of the deployment does not respond.'),
+  busy: full,
 };
 const UNREACHABLE =
   'The cluster of the deployment currently cannot be reached, so its objects cannot be read.';
@@ -103,12 +108,16 @@ async function placeOf(deps: ApiDeps, request: FastifyRequest, deploymentId: str
 }
 
 export interface ObjectAccess {
+  readonly limiter: RateLimiter;
   readonly masks: LogMasks;
   readonly watch: Pick<AccessWatch, 'ensure'>;
 }
 
-/** Reads through the listener, and returns the text of the response. */
-function createReading(app: FastifyInstance, deps: ApiDeps, { masks, watch }: ObjectAccess) {
+/**
+ * Reads through the listener, with the limits of this process, and returns the text of the response. A shared read counts once
+ * in the rate of the tenant.
+ */
+function createReading(app: FastifyInstance, deps: ApiDeps, { limiter, masks, watch }: ObjectAccess) {
   const signal = shutdownSignal(app);
   const readers = createReaders(READERS, 'objects');
   const hints = deps.logHints ?? createWorkHints();
@@ -118,6 +127,7 @@ function createReading(app: FastifyInstance, deps: ApiDeps, { masks, watch }: Ob
 
   /** Secrets and references are read before, because they can be removed while the listener reads what they appear in. */
   const start = async (request: FastifyRequest, place: Place, query: ObjectQuery): Promise<ReadResult> => {
+    limiter.clusterRead(place.tenantId);
     const maskNow = masks.of(place.tenantId, place.deploymentId);
     const hadReferences = await deps.database.forTenant(place.tenantId).read(async (reader) => {
       await maskNow(reader);
@@ -184,7 +194,7 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps, access: Object
         tags: ['deployments'],
         summary: 'List the objects of a deployment in its cluster',
         description:
-          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand, and Berth does not store them. Secrets are listed by name only. Values of secrets are masked in all texts.',
+          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand. Berth keeps them only until the response is sent. Secrets are listed by name only. In messages, reasons and names of images, the values of the secrets of the deployment are masked, and in messages also credentials of a known form, such as `password=…`.',
         params: deploymentParams,
         querystring: noQuery,
         response: { 200: objectMapSchema, ...errorAnswers(404, 409, 504) },
@@ -209,7 +219,7 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps, access: Object
         tags: ['deployments'],
         summary: 'Get an object of a deployment',
         description:
-          'Returns one object of the deployment with its YAML and its events. managedFields are left out, and values of secrets are masked. Secrets cannot be read.',
+          'Returns one object of the deployment with its YAML and its events. managedFields are left out. The values of the secrets of the deployment are masked in each value of the YAML, but not in keys. In messages, credentials of a known form are masked, too. Secrets cannot be read.',
         params,
         querystring: noQuery,
         response: { 200: objectSchema, ...errorAnswers(404, 409, 504) },

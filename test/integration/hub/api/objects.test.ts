@@ -159,7 +159,7 @@ test('lists each object with its owner and state, and Secrets by name only', asy
     name: pod,
     pod: { phase: 'Running', containers: [{ name: 'app', state: 'running' }] },
   });
-  expect(body).toMatchObject({ truncated: false, unread: [] });
+  expect(body).toMatchObject({ omitted: [], unread: [] });
   expect(body.metrics).toEqual({ available: false, reason: expect.stringMatching(/no metrics API/) });
   expect(JSON.stringify(body)).not.toContain(SECRET);
 });
@@ -204,6 +204,32 @@ test('shows one object as YAML without managedFields and values of secrets, with
   expect(JSON.stringify(body)).not.toContain(SECRET);
   const reader = await world.api.client(world.owner.tenantId, ['deployments:read']);
   expect((await get(of, 'Pod', pod, reader)).status).toBe(200);
+});
+
+test('masks secrets in the messages with which containers end, also those that only the cluster knows', async () => {
+  const of = await world.deploy({ secrets: [{ name: 'PASSWORD', value: SECRET }] });
+  const pod = await podOf(of);
+  const message = `fatal: ${SECRET}, PGPASSWORD=of-the-database, postgres://app:of-the-database@db/x`;
+  const state = { terminated: { exitCode: 1, reason: 'Error', message } };
+  const status = {
+    containerStatuses: [{ name: 'app', restartCount: 1, ready: false, state, lastState: state }],
+  };
+  const full = status.containerStatuses.map((each) => ({ ...each, image: 'i', imageID: 'i' }));
+  await kubectlAsAdmin([
+    ...['-n', world.namespace, 'patch', 'pod', pod, '--subresource=status', '--type=merge'],
+    ...['-p', JSON.stringify({ status: { containerStatuses: full } })],
+  ]);
+  const masked = 'fatal: ***, PGPASSWORD=***, postgres://***@db/x';
+  const { body: map } = await list(of);
+  const shown = map.resources.find(({ kind }) => kind === 'Pod');
+  expect(shown?.pod?.containers[0]).toMatchObject({ message: masked, exit_code: 1 });
+  expect(shown?.message).toContain(masked);
+  const { body } = await get(of, 'Pod', pod);
+  expect(body.yaml.split(masked)).toHaveLength(3);
+  for (const answer of [map, body]) {
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+    expect(JSON.stringify(answer)).not.toContain('of-the-database');
+  }
 });
 
 test('never returns Secrets, objects of other deployments, or anything to another tenant', async () => {
