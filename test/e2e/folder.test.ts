@@ -105,10 +105,9 @@ describe.skipIf(whySkipped() !== undefined)('a folder, in self_hosted mode', () 
       await berthOk('revisions', 'redeploy', NAME, '2', '--wait');
       await untilServes('two');
       await berthOk('revisions', 'redeploy', NAME, '--wait');
-      const list = JSON.parse(await berthOk('revisions', 'list', NAME, '-o', 'json')) as {
-        resources: { number: number; status: string; resolved_image: string; upload: { digest: string } }[];
-      };
-      const numbered = new Map(list.resources.map((revision) => [revision.number, revision]));
+      type Listed = { number: number; status: string; resolved_image: string; upload: { digest: string } };
+      const list = JSON.parse(await berthOk('revisions', 'list', NAME, '-o', 'json')) as Listed[];
+      const numbered = new Map(list.map((revision) => [revision.number, revision]));
       expect(numbered.get(3)?.resolved_image).toBe(numbered.get(1)?.resolved_image);
       expect(numbered.get(3)?.upload).toEqual(numbered.get(1)?.upload);
       expect(numbered.get(4)?.resolved_image).toBe(numbered.get(2)?.resolved_image);
