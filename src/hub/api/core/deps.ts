@@ -94,6 +94,8 @@ export interface ApiDeps {
   readonly sourceStore?: SourceStore | null;
   /** How long an upload waits for its turn, in milliseconds; default: 20 s. */
   readonly uploadWaitMs?: number;
+  /** How long an upload keeps its place while other tenants wait, in milliseconds; default: a minute. */
+  readonly uploadKeptMs?: number;
   /** Time in which the next part of an upload must arrive, in milliseconds; default: 30 s. */
   readonly uploadIdleMs?: number;
   /** Lifetime of push credentials, in seconds; default: one hour. */
