@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import type { Deployment } from '../api/types.ts';
+import { commandLine } from '../commands/commands.ts';
+import { ShowCommand } from '../commands/show-command.tsx';
+import { StaleNotice } from '../live/stale-notice.tsx';
+import { useFreshness } from '../live/use-freshness.ts';
+import { Page } from '../shell/page.tsx';
+import { useTenantApi } from '../shell/tenant-context.ts';
+import { Loading } from '../ui/loading.tsx';
+import { ProblemNotice } from '../ui/problem-notice.tsx';
+import styles from './deployment.module.css';
+import { DeploymentContext } from './deployment-context.ts';
+import { deploymentQuery } from './queries.ts';
+import { StatusMark } from './status-mark.tsx';
+import { TABS } from './tabs.ts';
+
+const selector = (id: string) => `berth.dev/deployment-id=${id}`;
+
+function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
+  return (
+    <ShowCommand
+      title="Show this deployment"
+      request={{ path: `/v2/deployments/${id}`, tenantId }}
+      berth={commandLine('berth', 'deployments', 'get', name)}
+      kubectl={commandLine('kubectl', 'describe', 'mdep', '-A', '-l', selector(id))}
+    />
+  );
+}
+
+function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly deploymentId: string }) {
+  return (
+    <nav aria-label="Parts of the deployment" className={styles['tabs']}>
+      {TABS.map(({ to, label, isExact }) => (
+        <Link
+          key={to}
+          to={to}
+          params={{ tenantId, deploymentId }}
+          activeOptions={{ exact: isExact }}
+          activeProps={{ 'aria-current': 'page' }}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** One deployment: what all its tabs show, and the tab. */
+export function DeploymentPage() {
+  const { deploymentId } = useParams({ from: '/t/$tenantId/deployments/$deploymentId' });
+  const api = useTenantApi();
+  const query = useQuery(deploymentQuery(api, deploymentId));
+  const freshness = useFreshness(query);
+  const { data: deployment, error } = query;
+  if (deployment === undefined)
+    return (
+      <Page key="waiting" title="Deployment">
+        {error === null ? (
+          <Loading what="the deployment" />
+        ) : (
+          <ProblemNotice error={error} onRetry={() => void query.refetch()} />
+        )}
+      </Page>
+    );
+  const { isStale } = freshness;
+  return (
+    <Page key={deployment.id} title={deployment.name} actions={<DeploymentCommand {...deployment} />}>
+      <p className={styles['facts']}>
+        <StatusMark status={deployment.status} isStale={isStale} />
+        <span>{deployment.source}</span>
+        {deployment.url !== null && (
+          <a href={deployment.url} rel="noreferrer">
+            {deployment.url}
+          </a>
+        )}
+      </p>
+      {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
+      <StaleNotice freshness={freshness} />
+      <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
+      <DeploymentContext value={{ deployment, isStale }}>
+        <Outlet />
+      </DeploymentContext>
+    </Page>
+  );
+}
