@@ -24,7 +24,9 @@ const DEBIAN = {
 
 /** The variables with which a program of this tree finds its libraries and fonts. */
 function variablesOf(tree: string): Record<string, string> {
-  const libraries = globSync('{lib,usr/lib}/*-linux-*{,/pulseaudio}', { cwd: tree }).map((path) => join(tree, path));
+  const libraries = globSync('{lib,usr/lib}/*-linux-*{,/pulseaudio}', { cwd: tree }).map((path) =>
+    join(tree, path),
+  );
   return {
     LD_LIBRARY_PATH: libraries.join(delimiter),
     FONTCONFIG_SYSROOT: tree,
