@@ -40,21 +40,36 @@ declare module 'vitest' {
 const NO_BROWSER =
   'there is no browser: none is named by CHROME_PATH or found on PATH; next: npm run browser:install';
 
-/** The only group of the identity provider. Its people may deploy. */
-const GROUP = 'shop-developers';
-
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (findChromium() === null) {
     console.error(`skipped the tests of the console: ${NO_BROWSER}`);
     project.provide('console', { skipped: NO_BROWSER, stack: null });
     return async () => {};
   }
+  const releasers: (() => Promise<void>)[] = [];
+  const release = async () => {
+    for (const each of releasers.reverse()) await each();
+  };
+  try {
+    const stack = await startStack(project, releasers);
+    project.provide('console', { skipped: null, stack });
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** @param releasers gets a function that stops each part */
+async function startStack(project: TestProject, releasers: (() => Promise<void>)[]): Promise<ConsoleStack> {
   const [leave] = await Promise.all([startEnvironment(project), buildConsole()]);
+  releasers.push(leave);
   const access = project.getProvidedContext().environment;
   const [port = 0] = await freePorts(1);
   const url = `http://localhost:${port}`;
   const provider = await startIdentityProvider(`${url}/v2/auth/callback`);
-  provider.person = { sub: 'ada', email: 'ada@example.com', groups: [GROUP] };
+  releasers.push(() => provider.stop());
+  provider.person = { sub: 'ada', email: 'ada@example.com', groups: ['shop-developers'] };
   const prepared = await prepareBerth('console', {
     access,
     postgres: await startPostgres({ databaseUrl: access.databaseUrl }),
@@ -65,17 +80,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
       BERTH_OIDC_CLIENT_ID: provider.clientId,
       BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
       BERTH_OIDC_SCOPES: 'openid profile email groups',
-      BERTH_AUTH_FAILURE_LIMIT: '1000/60',
     },
   });
+  releasers.push(() => prepared.remove());
   const { tenantId, apiKey, settings, stateDir, namespace } = prepared;
   const berth = await startOnPort({ stateDir, role: 'all', name: 'berth', settings });
-  const stack = { url, tenantId, apiKey, settings, stateDir, namespace };
-  project.provide('console', { skipped: null, stack });
-  return async () => {
-    await berth.stop();
-    await provider.stop();
-    await prepared.remove();
-    await leave();
-  };
+  releasers.push(() => berth.stop());
+  return { url, tenantId, apiKey, settings, stateDir, namespace };
 }
