@@ -9,7 +9,7 @@ describeConsole('deployment', (world) => {
     await page.getByRole('heading', { name: 'page-shop' }).waitFor();
     await world.api.ready(id);
     await page.getByText('READY', { exact: true }).first().waitFor();
-    await page.getByRole('region', { name: 'What happens' }).getByText('DEPLOYED').waitFor();
+    await page.getByRole('region', { name: 'What happens' }).getByText('DEPLOYED', { exact: true }).waitFor();
     await page.getByRole('row', { name: /^Ready True/ }).waitFor();
     await checkPage(page);
 

@@ -46,11 +46,12 @@ describeConsole('fleet', (world) => {
 
   test('tabs of a browser share one stream of changes', async () => {
     const page = await world.open({ path: world.pathOf('/deployments') });
+    await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+    const other = await world.openTab(page, world.pathOf('/deployments?name_contains=shared-'));
     const streams: string[] = [];
-    page.context().on('request', (request) => {
+    other.on('request', (request) => {
       if (request.url().endsWith('/v2/watch')) streams.push(request.url());
     });
-    const other = await world.openTab(page, world.pathOf('/deployments?name_contains=shared-'));
     await other.getByText('No deployment matches these filters').waitFor();
     const { id } = await world.api.create(smallDeployment('shared-shop'));
     await rowOf(other, 'shared-shop').waitFor();

@@ -17,10 +17,12 @@ export const queryClient: QueryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: noticeEnd }),
   defaultOptions: {
     queries: {
+      // A request without a network fails, so that its data is marked as not current.
+      networkMode: 'always',
       // Changes arrive by the stream of changes (live/).
       staleTime: 30_000,
       retry: (failures, error) => failures < RETRIES && isTemporary(error),
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: 'always' },
   },
 });

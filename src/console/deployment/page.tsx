@@ -10,7 +10,7 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import styles from './deployment.module.css';
-import { DeploymentContext } from './deployment-context.ts';
+import { DeploymentContext, type ShownDeployment } from './deployment-context.ts';
 import { deploymentQuery } from './queries.ts';
 import { StatusMark } from './status-mark.tsx';
 import { TABS } from './tabs.ts';
@@ -46,6 +46,20 @@ function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly 
   );
 }
 
+function Facts({ deployment, isStale }: ShownDeployment) {
+  return (
+    <p className={styles['facts']}>
+      <StatusMark status={deployment.status} isStale={isStale} />
+      <span>{deployment.source}</span>
+      {deployment.url !== null && (
+        <a href={deployment.url} rel="noreferrer">
+          {deployment.url}
+        </a>
+      )}
+    </p>
+  );
+}
+
 /** One deployment: what all its tabs show, and the tab. */
 export function DeploymentPage() {
   const { deploymentId } = useParams({ from: '/t/$tenantId/deployments/$deploymentId' });
@@ -53,34 +67,25 @@ export function DeploymentPage() {
   const query = useQuery(deploymentQuery(api, deploymentId));
   const freshness = useFreshness(query);
   const { data: deployment, error } = query;
-  if (deployment === undefined)
-    return (
-      <Page key="waiting" title="Deployment">
-        {error === null ? (
-          <Loading what="the deployment" />
-        ) : (
-          <ProblemNotice error={error} onRetry={() => void query.refetch()} />
-        )}
-      </Page>
-    );
-  const { isStale } = freshness;
+  // One element before and after the deployment is known, so that its heading keeps the focus.
   return (
-    <Page key={deployment.id} title={deployment.name} actions={<DeploymentCommand {...deployment} />}>
-      <p className={styles['facts']}>
-        <StatusMark status={deployment.status} isStale={isStale} />
-        <span>{deployment.source}</span>
-        {deployment.url !== null && (
-          <a href={deployment.url} rel="noreferrer">
-            {deployment.url}
-          </a>
-        )}
-      </p>
+    <Page
+      key={deploymentId}
+      title={deployment?.name ?? 'Deployment'}
+      {...(deployment === undefined ? {} : { actions: <DeploymentCommand {...deployment} /> })}
+    >
+      {query.isPending && <Loading what="the deployment" />}
       {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
-      <StaleNotice freshness={freshness} />
-      <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
-      <DeploymentContext value={{ deployment, isStale }}>
-        <Outlet />
-      </DeploymentContext>
+      {deployment !== undefined && (
+        <>
+          <Facts deployment={deployment} isStale={freshness.isStale} />
+          <StaleNotice freshness={freshness} />
+          <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
+          <DeploymentContext value={{ deployment, isStale: freshness.isStale }}>
+            <Outlet />
+          </DeploymentContext>
+        </>
+      )}
     </Page>
   );
 }

@@ -104,9 +104,9 @@ export function LiveUpdates({ tenantId, sessionId, children }: LiveUpdatesProps)
 
   useEffect(() => {
     if (connection !== 'down') return;
-    const timer = setInterval(() => {
-      requestAgain(client, (key) => isAffected(key, tenantId, { type: 'reset' }));
-    }, POLL_MS);
+    const poll = () => requestAgain(client, (key) => isAffected(key, tenantId, { type: 'reset' }));
+    poll();
+    const timer = setInterval(poll, POLL_MS);
     return () => clearInterval(timer);
   }, [client, connection, tenantId]);
 

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import styles from './shell.module.css';
 
-/** Whether a page was shown before, so that the next one is the result of a navigation. */
-let hasShownPage = false;
+/** Path of the page that was shown last. A page with another path is the result of a navigation. */
+let lastPath: string | null = null;
 
 interface PageProps {
   readonly title: string;
@@ -15,8 +15,9 @@ interface PageProps {
 export function Page({ title, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (hasShownPage) heading.current?.focus();
-    hasShownPage = true;
+    const { pathname } = window.location;
+    if (lastPath !== null && lastPath !== pathname) heading.current?.focus();
+    lastPath = pathname;
   }, []);
   return (
     <div className={styles['page']}>

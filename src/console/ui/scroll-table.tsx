@@ -12,7 +12,7 @@ interface ScrollTableProps {
 /** A table that scrolls sideways on narrow screens, with the keyboard too. */
 export const ScrollTable = ({ label, columns, children }: ScrollTableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls what has the focus.
-  <section className={styles['scroll']} tabIndex={0} aria-label={label}>
+  <section className={styles['scroll']} tabIndex={0} aria-label={`Table: ${label}`}>
     <table className={styles['table']}>
       <thead>
         <tr>

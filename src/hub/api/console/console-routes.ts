@@ -33,18 +33,14 @@ export function consoleRoutes(parent: FastifyInstance, deps: ApiDeps): void {
   if (settings == null) return;
   const { folder } = settings;
   const prefix = prefixIn(deps.publicUrl);
-  let page: string | null = null;
 
   async function sendIndex(reply: FastifyReply): Promise<FastifyReply> {
-    // A build that finishes after the start of the API is found, too.
-    if (page === null) {
-      const index = await readIndex(folder);
-      if (index === null) throw new ApiError(503, NOT_BUILT);
-      page = withBase(index, prefix);
-    }
+    // Read each time, so that the index fits the files of a new build.
+    const index = await readIndex(folder);
+    if (index === null) throw new ApiError(503, NOT_BUILT);
     setConsoleHeaders(reply);
     reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8');
-    return reply.serializer(String).send(page);
+    return reply.serializer(String).send(withBase(index, prefix));
   }
 
   parent.register(async (app) => {
