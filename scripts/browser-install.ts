@@ -6,7 +6,7 @@
 import { installChromium } from '../test/cluster/chromium.ts';
 
 const HELP = `usage: npm run browser:install
-Finds Chromium by CHROME_PATH or on the PATH. If there is none, downloads Debian's Chromium with its libraries into
+Finds Chromium by CHROME_PATH or on the PATH. Otherwise downloads Debian's Chromium with its libraries into
 ~/.cache/berth, without root rights (needs apt-get, apt-cache and dpkg-deb). Prints its path.`;
 
 if (process.argv.includes('--help')) console.log(HELP);

@@ -1,5 +1,5 @@
 import type { Condition, Deployment, DeploymentStatus, RevisionStatus } from '../api/types.ts';
-import type { Tone } from '../ui/mark.tsx';
+import type { Tone } from '../ui/tone.ts';
 
 /** How states are shown. */
 

@@ -5,7 +5,7 @@ import type { Session } from '../api/types.ts';
 
 /** Who is signed in. */
 
-/** null: nobody. */
+/** null: there is no session. */
 export const sessionQuery = queryOptions<Session | null>({
   queryKey: ['session'],
   queryFn: async ({ signal }) => {

@@ -1,8 +1,7 @@
+import type { Tone } from './tone.ts';
 import styles from './ui.module.css';
 
 /** Shapes that distinguish states without colors. */
-
-export type Tone = 'good' | 'busy' | 'bad' | 'unsure' | 'off';
 
 const SHAPES: Readonly<Record<Tone, string>> = {
   good: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm-1 10L3.8 7.8l1.4-1.4L7 8.2l3.8-3.8 1.4 1.4Z',

@@ -15,7 +15,7 @@ export function durationText(seconds: number): string {
     return { unit, count };
   }).filter(({ count }) => count > 0);
   if (first === undefined) return '0 s';
-  // Days with minutes, or minutes with seconds of an hour ago, help nobody.
+  // Days with minutes are more exact than a reader needs.
   const isAdjacent =
     second !== undefined &&
     UNITS.findIndex(([unit]) => unit === second.unit) - UNITS.findIndex(([unit]) => unit === first.unit) ===
