@@ -213,6 +213,8 @@ export class World implements OwnedWorld {
       },
       { timeoutMs: REMOVED_MS, intervalMs: 200 },
     );
+    // Otherwise the next inventory purges these deployments again, while a later plan is expected to be at rest.
+    await this.sql('UPDATE tombstones SET look_again_at = NULL WHERE NOT due');
   }
 
   async stop(): Promise<void> {

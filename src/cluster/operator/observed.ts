@@ -252,3 +252,10 @@ export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revision
       compareText(b.name, a.name),
   );
 }
+
+/** Whether both were stored for the same revision and inputs, so that they differ only in the values of Secrets. */
+export function hasSameInputs(a: ObservedTemplates, b: ObservedTemplates): boolean {
+  return (
+    a.revisionId === b.revisionId && a.revisionNumber === b.revisionNumber && a.inputsHash === b.inputsHash
+  );
+}

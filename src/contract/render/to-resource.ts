@@ -14,8 +14,8 @@ import type { EffectiveResourceSpec } from '../../domain/resource-spec/effective
 import { exporterVariables } from '../../domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../domain/resource-spec/resource-spec.ts';
 import { commandComponents, withCommandComponents } from '../../domain/run-settings/command-components.ts';
+import { externalServices } from '../../domain/run-settings/external-services.ts';
 import { resolvedSettings } from '../../domain/run-settings/procfile.ts';
-import { externalServices } from '../../domain/run-settings/revision-content.ts';
 import { runSettingsOf } from '../../domain/run-settings/run-settings.ts';
 import { MANAGED_DEPLOYMENT } from '../resource/definition.ts';
 import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/managed-deployment.ts';

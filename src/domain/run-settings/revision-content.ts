@@ -1,22 +1,10 @@
 import type { Secret, SourceConfig, SourceRevisionConfig } from '../deployment/deployment.ts';
 import { disabledServices } from '../pod-settings/data-services.ts';
 import { commandComponents } from './command-components.ts';
-import { type RunSettings, variableNames } from './run-settings.ts';
+import { externalServices } from './external-services.ts';
+import type { RunSettings } from './run-settings.ts';
 
 /** How the content of a revision adds pods to those of source_config, or removes them. */
-
-/**
- * Names of variables with which the tenant provides its own data services. Berth runs no data services of the kinds that
- * the tenant provides.
- */
-export const EXTERNAL_DATABASE = 'DATABASE_URI_CUSTOM';
-export const EXTERNAL_CACHE = 'CACHE_URI_CUSTOM';
-
-/** The external data services that the variables of a revision configure. */
-export function externalServices(secretNames: readonly string[], settings: RunSettings) {
-  const names = variableNames(secretNames, settings);
-  return { database: names.includes(EXTERNAL_DATABASE), cache: names.includes(EXTERNAL_CACHE) };
-}
 
 /** The data services that Berth does not run: the tenant provides them, or has switched them off. */
 export function servicesNotRun(

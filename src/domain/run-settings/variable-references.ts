@@ -1,4 +1,4 @@
-import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from './revision-content.ts';
+import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from './external-services.ts';
 import type { Variable } from './run-settings.ts';
 
 /** References of the form `$(NAME)` in values of variables, as Kubernetes reads them. `$$` is one `$`. */

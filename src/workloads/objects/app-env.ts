@@ -15,7 +15,7 @@ import {
   type SignalEndpoint,
   signalEndpoints,
 } from '../../domain/resource-spec/exporter-variables.ts';
-import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../domain/run-settings/revision-content.ts';
+import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../domain/run-settings/external-services.ts';
 import { cacheUri } from '../addresses.ts';
 import { lacksService, type PerService } from '../data-services.ts';
 import type { PodTemplates } from '../desired-object.ts';

@@ -1,5 +1,5 @@
 /** Deployments that the benches of the cluster create. */
-import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../../src/domain/run-settings/revision-content.ts';
+import { EXTERNAL_CACHE, EXTERNAL_DATABASE } from '../../../src/domain/run-settings/external-services.ts';
 import { NAME } from '../load/load.ts';
 
 /** @param pods number of pods of each component; 0: all objects exist, but no pod runs */

@@ -3,8 +3,14 @@ import { type Action, actionId, STAGES, type Stage } from '../action.ts';
 import { childKindOf, isRouteKind, ROUTE_KINDS } from '../kinds.ts';
 import { holdsLeavingVolume } from '../observe/data-services.ts';
 import { isOfEarlierResource } from '../observe/ownership.ts';
-import { type ChildObject, idOf, newestFirst, type Observed, type ObservedTemplates } from '../observed.ts';
-import { hasSameInputs } from '../rollout/changed-values.ts';
+import {
+  type ChildObject,
+  hasSameInputs,
+  idOf,
+  newestFirst,
+  type Observed,
+  type ObservedTemplates,
+} from '../observed.ts';
 import { isUntouched, type Target } from '../rollout/target.ts';
 import type { PlanInput } from './plan.ts';
 

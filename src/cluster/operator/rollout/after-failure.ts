@@ -9,9 +9,9 @@ import {
 import { withoutKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
-import { contentOf, newestFirst } from '../observed.ts';
+import { contentOf, hasSameInputs, newestFirst } from '../observed.ts';
 import { shortened } from '../status/conditions.ts';
-import { followValues, hasSameInputs, type Restored } from './changed-values.ts';
+import { followValues, type Restored } from './changed-values.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { forbiddenReferences, missingSecrets, secretMarker, secretsAwaitedUntil } from './secret-markers.ts';
 import { type FailedRevision, isSame, type RestoredTarget, revisionOf, type Target } from './target.ts';

@@ -1,6 +1,6 @@
 import { markTemplates, storedCopy } from '../../../workloads/stored-templates.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
-import { newestFirst } from '../observed.ts';
+import { hasSameInputs, newestFirst } from '../observed.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { hasSecretMarker, secretMarker, withSecretMarker } from './secret-markers.ts';
 import type { RestoredTarget, Target } from './target.ts';
@@ -48,11 +48,4 @@ function withMarker(
   const templates = markTemplates(withSecretMarker(former.templates(), marker));
   const store = storedCopy(view, former, templates, freeAttempt(view, all));
   return { name: store.metadata.name, templates, store };
-}
-
-/** Whether both were stored for the same revision and inputs, so that they differ only in the values of Secrets. */
-export function hasSameInputs(a: ObservedTemplates, b: ObservedTemplates): boolean {
-  return (
-    a.revisionId === b.revisionId && a.revisionNumber === b.revisionNumber && a.inputsHash === b.inputsHash
-  );
 }

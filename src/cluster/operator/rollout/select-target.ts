@@ -1,9 +1,8 @@
 import type { RenderConfig } from '../../../contract/render/render-config.ts';
 import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
 import { missingImage, targetDuringLookup } from '../images/await-image.ts';
-import type { Observed, ObservedResource } from '../observed.ts';
+import { hasSameInputs, type Observed, type ObservedResource } from '../observed.ts';
 import { afterFailure, specRefusal } from './after-failure.ts';
-import { hasSameInputs } from './changed-values.ts';
 import { currentTarget } from './current-target.ts';
 import { gateRollout } from './rollout-gate.ts';
 import { missingSecrets, secretsAwaitedUntil } from './secret-markers.ts';

@@ -17,12 +17,8 @@ import {
   specChangeIssues,
 } from '../../../domain/resource-spec/volume-rules.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
-import {
-  addsOrRemovesPods,
-  externalServices,
-  namesOf,
-  servicesNotRun,
-} from '../../../domain/run-settings/revision-content.ts';
+import { externalServices } from '../../../domain/run-settings/external-services.ts';
+import { addsOrRemovesPods, namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';

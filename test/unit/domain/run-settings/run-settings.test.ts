@@ -11,7 +11,8 @@ import {
   commandComponents,
   withCommandComponents,
 } from '../../../../src/domain/run-settings/command-components.ts';
-import { addsOrRemovesPods, externalServices } from '../../../../src/domain/run-settings/revision-content.ts';
+import { externalServices } from '../../../../src/domain/run-settings/external-services.ts';
+import { addsOrRemovesPods } from '../../../../src/domain/run-settings/revision-content.ts';
 import {
   mergeRunSettings,
   type RunSettings,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { applyPatch, type PatchTarget } from '../../../../src/domain/deployment/patch.ts';
 import { DEFAULT_POLICIES } from '../../../../src/domain/policy/policy.ts';
 import { secretReferenceIssues } from '../../../../src/domain/policy/policy-references.ts';
-import { externalServices } from '../../../../src/domain/run-settings/revision-content.ts';
+import { externalServices } from '../../../../src/domain/run-settings/external-services.ts';
 import {
   MAX_SECRET_REFERENCES,
   secretReferencesBodySchema,
