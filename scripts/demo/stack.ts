@@ -1,5 +1,3 @@
-import { freePorts } from '../../test/cluster/ports.ts';
-import { buildConsole } from '../console/build.ts';
 import { randomBytes } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -11,6 +9,7 @@ import { startCluster } from '../../test/cluster/cluster.ts';
 import { missingImageTools } from '../../test/cluster/images/tools.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../test/cluster/ordinary-database.ts';
+import { freePorts } from '../../test/cluster/ports.ts';
 import { startPostgres } from '../../test/cluster/postgres.ts';
 import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type ManifestObject,
   roleKubeconfigs,
 } from '../../test/installation/install.ts';
+import { buildConsole } from '../console/build.ts';
 import { type DemoBuilds, openBuilds } from './builds.ts';
 import { isGivenCluster } from './choose-cluster.ts';
 import { assertFree, DEMO_MANAGER, openGivenCluster } from './given-cluster.ts';

@@ -18,7 +18,7 @@ describeConsole('deployment', (world) => {
     await checkPage(page);
 
     await page.getByRole('link', { name: 'Events' }).click();
-    await page.getByText('DeploymentCreated').waitFor();
+    await page.getByText('Created', { exact: true }).waitFor();
     await checkPage(page);
     expect(new URL(page.url()).pathname).toBe(`/console${world.pathOf(`/deployments/${id}/events`)}`);
     await world.api.call('DELETE', `/v2/deployments/${id}`);

@@ -48,9 +48,7 @@ describeConsole('behind a path prefix', (world) => {
     await page.getByText('No deployment matches these filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await page.getByRole('link', { name: 'Berth' }).click();
-    await expect
-      .poll(() => page.url())
-      .toBe(`${url}/console${world.pathOf('/deployments')}`);
+    await expect.poll(() => page.url()).toBe(`${url}/console${world.pathOf('/deployments')}`);
     await page.goto(`${url}/`);
     await expect.poll(() => page.url()).toContain(`${url}/console/t/`);
   });

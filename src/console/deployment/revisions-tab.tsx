@@ -78,12 +78,7 @@ export function RevisionsTab() {
       {query.data !== undefined && (
         <ScrollTable label="Revisions" columns={['Number', 'Status', 'Image or commit', 'Reason', 'Created']}>
           {revisions.map((revision) => (
-            <Row
-              key={revision.id}
-              revision={revision}
-              isActive={revision.id === active}
-              isStale={isStale}
-            />
+            <Row key={revision.id} revision={revision} isActive={revision.id === active} isStale={isStale} />
           ))}
         </ScrollTable>
       )}

@@ -150,7 +150,5 @@ function unavailable(packages: readonly string[], cause: unknown): BinariesMissi
     code === 'ENOENT'
       ? 'this machine has no apt-get, apt-cache and dpkg-deb (Debian or Ubuntu is needed)'
       : stderr?.trim() || message;
-  return new BinariesMissingError(
-    `Debian's ${packages.join(', ')} are needed, and not available: ${why}`,
-  );
+  return new BinariesMissingError(`Debian's ${packages.join(', ')} are needed, and not available: ${why}`);
 }

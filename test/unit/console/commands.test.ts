@@ -4,13 +4,22 @@ import { curlCommand } from '../../../src/console/commands/commands.ts';
 import { shellQuote } from '../../../src/console/commands/shell-quote.ts';
 
 describe('shellQuote', () => {
-  test.each(['shop', 'a b', "it's", '$(rm -rf /)', '`id`', 'a\nb', '"', '\\', 'tab\there', 'ümlaut 😀', "a'\n\\b"])(
-    'a shell reads %j as one word',
-    (word) => {
-      const script = `printf %s ${shellQuote(word)}`;
-      expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(word);
-    },
-  );
+  test.each([
+    'shop',
+    'a b',
+    "it's",
+    '$(rm -rf /)',
+    '`id`',
+    'a\nb',
+    '"',
+    '\\',
+    'tab\there',
+    'ümlaut 😀',
+    "a'\n\\b",
+  ])('a shell reads %j as one word', (word) => {
+    const script = `printf %s ${shellQuote(word)}`;
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(word);
+  });
 
   test('shows characters that change the direction of a line', () => {
     expect(shellQuote('a\u202eb')).toBe("$'a\\u202eb'");

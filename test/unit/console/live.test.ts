@@ -53,8 +53,18 @@ describe('freshnessOf', () => {
   const now = 1_000_000;
   test.each([
     ['fresh while changes arrive, however old', { dataUpdatedAt: 0, isRefetchError: false }, true, false],
-    ['fresh for a minute without changes', { dataUpdatedAt: now - 59_000, isRefetchError: false }, false, false],
-    ['stale after a minute without changes', { dataUpdatedAt: now - 61_000, isRefetchError: false }, false, true],
+    [
+      'fresh for a minute without changes',
+      { dataUpdatedAt: now - 59_000, isRefetchError: false },
+      false,
+      false,
+    ],
+    [
+      'stale after a minute without changes',
+      { dataUpdatedAt: now - 61_000, isRefetchError: false },
+      false,
+      true,
+    ],
     ['stale when the last request failed', { dataUpdatedAt: now, isRefetchError: true }, true, true],
   ])('%s', (_, query, isLive, isStale) => {
     expect(freshnessOf(query, { isLive, now })).toEqual({ isStale, at: query.dataUpdatedAt });

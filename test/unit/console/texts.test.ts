@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Condition } from '../../../src/console/api/types.ts';
 import { messageOf } from '../../../src/console/api/problem.ts';
+import type { Condition } from '../../../src/console/api/types.ts';
 import { mainCondition, revisionText, toneOfCondition } from '../../../src/console/deployment/status.ts';
 import { durationText, relativeText } from '../../../src/console/ui/time-text.ts';
 
@@ -30,11 +30,14 @@ test('messageOf reads both forms of errors, and nothing else', () => {
   expect(messageOf('<html>')).toBeNull();
 });
 
-const condition = (type: string, status: Condition['status']) => ({ type, status, reason: type }) as Condition;
+const condition = (type: string, status: Condition['status']) =>
+  ({ type, status, reason: type }) as Condition;
 
 test('mainCondition prefers what blocks, then what is in progress, then readiness', () => {
   const ready = condition('Ready', 'False');
-  expect(mainCondition([ready, condition('Reconciling', 'True'), condition('Stalled', 'True')])?.type).toBe('Stalled');
+  expect(mainCondition([ready, condition('Reconciling', 'True'), condition('Stalled', 'True')])?.type).toBe(
+    'Stalled',
+  );
   expect(mainCondition([ready, condition('Reconciling', 'True'), condition('Stalled', 'False')])?.type).toBe(
     'Reconciling',
   );
