@@ -7,6 +7,8 @@ export const parseSearch = (query: string): Search => Object.fromEntries(new URL
 /** Leaves out what is undefined or empty. */
 export function stringifySearch(search: object): string {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(
+    entries.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
   return text === '' ? '' : `?${text}`;
 }
