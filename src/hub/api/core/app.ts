@@ -16,6 +16,7 @@ import { integrationRoutes } from '../integrations/integration-routes.ts';
 import { listenerChangeRoutes } from '../listeners/listener-change-routes.ts';
 import { registerListenerProtocol } from '../listeners/listener-protocol-routes.ts';
 import { listenerRoutes } from '../listeners/listener-routes.ts';
+import { LogMasks } from '../logs/log-masks.ts';
 import { logRoutes } from '../logs/log-routes.ts';
 import { objectRoutes } from '../objects/object-routes.ts';
 import { changeSubject, isRead } from '../observe/change-subject.ts';
@@ -215,6 +216,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   const tokens = tokenFinder(deps);
   const isAllowed = accessCheck(deps, { sessions, tokens });
   const watch = createAccessWatch(deps, isAllowed);
+  const masks = new LogMasks(deps.secretBox);
   const recheck = recheckWith(isAllowed);
   app.addHook('onRequest', authenticate(deps, limiter, { findKey, sessions, tokens }));
   app.addHook('onRequest', checks([rejectUnsupportedKey, limitBodies()]));
@@ -232,8 +234,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     redeployRoutes(scoped, deps);
     sourceRoutes(scoped, deps, { bodyTime, recheck });
     buildLogRoutes(scoped, deps, watch);
-    logRoutes(scoped, deps, watch);
-    objectRoutes(scoped, deps);
+    logRoutes(scoped, deps, watch, masks);
+    objectRoutes(scoped, deps, { watch, masks });
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, watch);
     watchRoutes(scoped, deps, watch);

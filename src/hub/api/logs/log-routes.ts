@@ -174,15 +174,19 @@ async function readerOf(
 }
 
 /** `/v2/deployments/{id}/logs`. */
-export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAccessWatch(deps)): void {
+export function logRoutes(
+  app: FastifyInstance,
+  deps: ApiDeps,
+  watch = createAccessWatch(deps),
+  masks = new LogMasks(deps.secretBox),
+): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
-  const masks = new LogMasks(deps.secretBox);
 
-  const begin = (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
+  const begin = async (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
     onDisconnect(reply, readers.enter(tenantId));
-    const lost = watch.lost(request, reply);
+    const lost = await watch.lost(request, reply);
     return { lost, signal: AbortSignal.any([disconnectSignal(reply, closing), lost.signal]) };
   };
 
@@ -215,13 +219,17 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAcc
         deploymentId: request.params.deployment_id,
         mask,
       });
-      const { lost, signal } = begin(request, reply, common.tenantId);
+      const { lost, signal } = await begin(request, reply, common.tenantId);
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
       // An older listener does not support `previous`, so the request names it only when it is used.
       const asked = { ...rest, follow, ...(previous ? { previous } : {}) };
       const batches = readWorkloadLogs({ ...common, ...held }, asked);
-      if (!follow) return reply.send((await readWhole(batches)) as never);
+      if (!follow) {
+        const whole = await readWhole(batches);
+        await watch.ensure(request);
+        return reply.send(whole as never);
+      }
       cutOff(reply, FOLLOW_MS);
       // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
       const close = () => void batches.return(undefined).catch(() => undefined);

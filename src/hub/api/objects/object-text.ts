@@ -1,24 +1,14 @@
-import { Document, visit } from 'yaml';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { isObject } from '../../../domain/core/is-object.ts';
 import type { ClusterObject, ObjectEvent } from '../../../domain/core/object-map.ts';
 
-/** Masks what listeners send about objects, and writes manifests as YAML. Pure. */
+/** Masks what listeners send about objects, and withholds messages. Pure. */
 
 type Mask = (text: string) => string;
 
 /** Shown instead of messages that may quote values that the hub does not know. */
 export const WITHHELD =
   '[withheld: the deployment uses secret_references, so messages of its pods need the scope secrets:read]';
-
-/** A value with each of its texts masked. Keys are kept. */
-export function maskTexts<Value>(value: Value, mask: Mask): Value {
-  if (typeof value === 'string') return mask(value) as Value;
-  if (Array.isArray(value)) return value.map((member) => maskTexts(member, mask)) as Value;
-  if (!isObject(value)) return value;
-  const masked = Object.entries(value).map(([key, member]) => [key, maskTexts(member, mask)]);
-  return Object.fromEntries(masked) as Value;
-}
 
 /** Fields of objects and events whose texts come from pods or the cluster. */
 const TEXTS: ReadonlySet<string> = new Set(['message', 'reason', 'image']);
@@ -79,19 +69,4 @@ function withholdMessages(value: unknown): unknown {
     key === 'message' && typeof member === 'string' ? WITHHELD : withholdMessages(member),
   ]);
   return Object.fromEntries(members);
-}
-
-/** Text that is written as a block. Other control characters need quotes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
-const BLOCK = /^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*\n[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$/;
-
-/** A manifest as YAML. The order of its fields is that of the API server. */
-export function toYaml(manifest: Manifest): string {
-  const document = new Document(manifest, { aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value === 'string' && BLOCK.test(node.value)) node.type = 'BLOCK_LITERAL';
-    },
-  });
-  return document.toString({ lineWidth: 0 });
 }

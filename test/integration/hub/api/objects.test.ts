@@ -9,7 +9,25 @@ import { kubectlAsAdmin, uniqueName } from '../../harness/environment.ts';
 import { type LogWorld, startLogWorld } from '../../harness/log-world.ts';
 
 const SECRET = 'canary-of-the-object-map';
+/** Texts that a version of YAML, or kubectl, reads as another type. */
+const TYPED = [
+  'on',
+  '~',
+  'null',
+  '012',
+  '1_000',
+  '0o7',
+  '0o_7',
+  '0X1F',
+  '1e3',
+  '190:20:30',
+  '2026-11-30',
+  'a\u0085b',
+  '<<',
+];
 const HOSTILE = `<script>alert(1)</script> \u202egnp.exe 🚢 ${'x'.repeat(2_000)}`;
+
+const TYPED_ANNOTATIONS = Object.fromEntries(TYPED.map((text, at) => [`typed-${at}`, text]));
 
 interface Shown {
   kind: string;
@@ -105,7 +123,7 @@ async function podOf(of: Deployment): Promise<string> {
     namespace: world.namespace,
     name,
     labels: labelsOf(of),
-    annotations: { hostile: HOSTILE, password: SECRET },
+    annotations: { hostile: HOSTILE, password: SECRET, ...TYPED_ANNOTATIONS },
     containers: ['app'],
   });
   await world.node.set({ namespace: world.namespace, name }, { app: 'runs' });
@@ -173,7 +191,13 @@ test('shows one object as YAML without managedFields and values of secrets, with
     metadata: { name: string; annotations: Record<string, string>; managedFields?: unknown };
   };
   expect(manifest.kind).toBe('Pod');
-  expect(manifest.metadata.annotations).toEqual({ hostile: HOSTILE, password: '***' });
+  const annotations = { hostile: HOSTILE, password: '***', ...TYPED_ANNOTATIONS };
+  expect(manifest.metadata.annotations).toEqual(annotations);
+  const read = await kubectlAsAdmin(
+    ['annotate', '--local', '-f', '-', 'read=by-kubectl', '-o', 'json'],
+    body.yaml,
+  );
+  expect(JSON.parse(read)).toMatchObject({ metadata: { annotations } });
   expect(manifest.metadata).not.toHaveProperty('managedFields');
   expect(body.events).toMatchObject([{ reason: 'Unhealthy', count: 4 }]);
   expect(body.events[0]?.message).toMatch(/^\*\*\* <script>/);
@@ -208,6 +232,45 @@ test('withholds messages of pods that use secret_references from keys without se
     body.resources.find(({ kind }) => kind === 'Deployment')?.message;
   expect(messageOf(shown)).toMatch(/Scaled to 0/);
   expect(messageOf(withheld)).toMatch(/secrets:read/);
+});
+
+test('decides what a caller may see after the wait for the listener', async () => {
+  const answering = Promise.withResolvers<void>();
+  await running.stop();
+  running = await world.startListener((hub) => ({
+    ...hub,
+    sendObjects: async (...given) => {
+      await answering.promise;
+      return hub.sendObjects(...given);
+    },
+  }));
+  onTestFinished(async () => {
+    answering.resolve();
+    await running.stop();
+    running = await world.startListener();
+  });
+  const [of, other] = [await world.deploy(), await world.deploy()];
+  await workloadOf(of, 'awaited');
+  const { tenantId } = world.owner;
+  const reader = await world.api.client(tenantId, ['deployments:read']);
+  const revoked = await world.api.client(tenantId, ['deployments:read', 'deployments:write']);
+  const [withheld, ended] = [list(of, reader), list(other, revoked)];
+  await waitFor('the requests', async () => {
+    const rows = await world.api.store.sql("SELECT 1 FROM log_requests WHERE kind = 'objects'");
+    return rows.length === 2 || undefined;
+  });
+  const references = [{ name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' }];
+  const changed = await world.owner.call('PATCH', `/v2/deployments/${of.id}`, {
+    secret_references: references,
+  });
+  expect(changed.status).toBe(200);
+  await world.api.store.sql('DELETE FROM api_keys WHERE tenant_id = $1 AND cardinality(scopes) = 2', [
+    tenantId,
+  ]);
+  answering.resolve();
+  const workload = (await withheld).body.resources.find(({ kind }) => kind === 'Deployment');
+  expect(workload?.message).toMatch(/secrets:read/);
+  expect((await ended).status).toBe(401);
 });
 
 test('shows the usage of pods beside requests and limits when the cluster has a metrics API', async () => {

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
 import type { ClusterObject } from '../../../../../src/domain/core/object-map.ts';
 import {
   manifestWithoutMessages,
   maskMessages,
-  maskTexts,
   parseManifest,
-  toYaml,
   WITHHELD,
   withoutMessages,
 } from '../../../../../src/hub/api/objects/object-text.ts';
-import { SharedReads } from '../../../../../src/hub/api/objects/shared-reads.ts';
 
 const mask = (text: string) => text.replaceAll('hunter22', '***');
 
@@ -49,14 +45,6 @@ test('masks texts from the cluster, and keeps names and states', () => {
   expect(view?.containers[0]).toMatchObject({ image: 'registry.example/***:1', message: '***' });
 });
 
-test('masks every text of a manifest', () => {
-  const manifest = { spec: { env: [{ name: 'A', value: 'hunter22' }], replicas: 1 }, list: ['x hunter22'] };
-  expect(maskTexts(manifest, mask)).toEqual({
-    spec: { env: [{ name: 'A', value: '***' }], replicas: 1 },
-    list: ['x ***'],
-  });
-});
-
 test.each(['', '[]', '"text"', 'null', '{"a":', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`])(
   'ignores a manifest that no listener of Berth sends: %#',
   (json) => {
@@ -73,33 +61,4 @@ test('withholds messages of pods, and keeps their reasons', () => {
     spec: { message: 'kept' },
     status: { containerStatuses: [{ state: { terminated: { message: WITHHELD, exitCode: 1 } } }] },
   });
-});
-
-test.each([
-  ['several lines', 'one\ntwo\n'],
-  ['markup', '<script>alert(1)</script>'],
-  ['right-to-left text and emoji', '\u202eabc 🚢'],
-  ['what YAML would read as another type', 'yes'],
-  ['a document separator', '--- a\n...\n'],
-  ['10,000 characters', 'x '.repeat(5_000)],
-])('writes YAML that returns the same text for %s', (_what, text) => {
-  const manifest = { kind: 'Pod', metadata: { name: text, annotations: { [text]: text } } };
-  expect(parse(toYaml(manifest))).toEqual(manifest);
-});
-
-test('shares a read with concurrent calls and for a second, but not its failure', async () => {
-  let now = 0;
-  let reads = 0;
-  const shared = new SharedReads<number>(() => now);
-  const read = () => {
-    reads += 1;
-    return reads === 3 ? Promise.reject(new Error('away')) : Promise.resolve(reads);
-  };
-  expect(await Promise.all([shared.get('a', read), shared.get('a', read)])).toEqual([1, 1]);
-  now = 999;
-  expect(await shared.get('a', read)).toBe(1);
-  now = 1_001;
-  expect(await shared.get('a', read)).toBe(2);
-  await expect(shared.get('b', read)).rejects.toThrow('away');
-  expect(await shared.get('b', read)).toBe(4);
 });
