@@ -38,6 +38,7 @@ export const HUB_SETTINGS = {
     'base URL of the API for clients. The operator does not route the host of this URL to a deployment',
     [...HUB, 'operator'],
   ),
+  BERTH_CONSOLE: setting(flag, 'false: the API does not serve the web console at /console', HUB),
   BERTH_APP_DOMAIN: setting(
     dnsSubdomainSchema.optional(),
     'cloud mode: each deployment gets https://<app>.<this domain> as its custom_url. Unset: no URL',

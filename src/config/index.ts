@@ -48,6 +48,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     port: settings.BERTH_PORT,
     metricsPort: settings.BERTH_METRICS_PORT,
     publicUrl: settings.BERTH_PUBLIC_URL ?? null,
+    hasConsole: settings.BERTH_CONSOLE ?? true,
     platformHosts: platformHostsOf(settings),
     appDomain: settings.BERTH_APP_DOMAIN ?? null,
     dnsServers: settings.BERTH_DNS_SERVERS,

@@ -6,6 +6,7 @@ import { UPLOAD_MS } from '../../../domain/uploads/upload.ts';
 import { buildLogRoutes } from '../builds/build-log-routes.ts';
 import { pushTokenRoutes } from '../builds/push-token-routes.ts';
 import { registryTokenRoutes } from '../builds/registry-token-routes.ts';
+import { consoleRoutes } from '../console/console-routes.ts';
 import { deploymentApplyRoutes } from '../deployments/deployment-apply-routes.ts';
 import { deploymentDeletionRoutes } from '../deployments/deployment-deletion-routes.ts';
 import { deploymentRoutes } from '../deployments/deployment-routes.ts';
@@ -258,6 +259,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     tracingProjectRoutes(scoped, deps);
     pushTokenRoutes(scoped, deps);
     registryTokenRoutes(scoped, deps, limiter);
+    consoleRoutes(scoped, deps);
     openApiRoutes(scoped);
   });
   return app;

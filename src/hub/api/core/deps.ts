@@ -76,6 +76,8 @@ export interface ApiDeps {
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
+  /** The built web console; absent or null: it is switched off. */
+  readonly console?: { readonly folder: string } | null;
   /** Hosts of all parts of the platform, which deployments must not use; absent: only the host of publicUrl. */
   readonly platformHosts?: readonly string[];
   /** Client of the git hosts of integrations. */
