@@ -28,6 +28,21 @@ COPY scripts/strip-types.ts ./scripts/
 COPY src ./typescript
 RUN node --disable-warning=ExperimentalWarning scripts/strip-types.ts typescript src
 
+# The files of the web console, which browsers load. Only this stage needs the development packages.
+FROM ${NODE_IMAGE} AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json ./
+RUN --mount=type=cache,target=/root/.npm \
+    --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    --mount=type=secret,id=ca,target=/run/ca.pem \
+    if [ -s /run/ca.pem ]; then export NODE_EXTRA_CA_CERTS=/run/ca.pem; fi; \
+    npm ci --ignore-scripts --prefer-offline
+COPY scripts/console.ts ./scripts/
+COPY scripts/console ./scripts/console
+COPY test/cluster/lock.ts ./test/cluster/
+COPY src/console ./src/console
+RUN node --disable-warning=ExperimentalWarning scripts/console.ts
+
 FROM ${NODE_IMAGE}
 # Builds clone with git, and the API reads branches with it. Slim base images do not contain it. A base image that contains git
 # is left as it is: use one if you cannot reach a mirror of its distribution. Authorities are Node's, so none are installed.
@@ -45,6 +60,7 @@ COPY --from=dependencies /app/sbom.cdx.json ./
 COPY package.json LICENSE ./
 COPY crds ./crds
 COPY --from=sources /app/src ./src
+COPY --from=console /app/dist/console ./dist/console
 USER 10001:10001
 EXPOSE 8080 9090
 # Of every role; Kubernetes has probes of its own.

@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config';
  * `fuzz`: the API against its own document, on a PostgreSQL of its own.
  * `faults`: the subset of the fault plans (npm run faults), in worlds of their own.
  * `long`: tests like those of `integration` that take minutes (npm run e2e).
+ * `console`: the web console in a browser, on one Berth that its files share.
  * `e2e`: a real node with containers, where the machine allows (npm run e2e).
  * Files run side by side; each makes its own database and its own namespaces.
  */
@@ -56,6 +57,18 @@ export default defineConfig({
         },
       },
       { test: { name: 'long', include: [LONG], ...integration } },
+      {
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          globalSetup: ['test/console/harness/stack.ts'],
+          isolate: false,
+          expect: expectOptions,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers,
+        },
+      },
       {
         test: {
           name: 'faults',

@@ -14,7 +14,7 @@ export const MAX_ROOT_FILES = 3;
 /** One line for each folder of ROOT/src that contains too many files. */
 export function crowdedFolders(root: string): string[] {
   const counts = new Map<string, number>();
-  for (const file of globSync('src/**/*.ts', { cwd: root })) {
+  for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })) {
     const folder = dirname(file);
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }

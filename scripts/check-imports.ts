@@ -50,7 +50,12 @@ export const MODULES: Readonly<Record<string, readonly string[]>> = {
   'cli/command': [],
   // For API users: it knows the HTTP contract only, by types that are generated from the OpenAPI document.
   'cli/client': ['cli/command'],
+  // The web console, which runs in browsers. Besides, it may import the generated types of the API (GENERATED_TYPES).
+  console: [],
 };
+
+/** Types of the HTTP contract, generated from the OpenAPI document. The console imports nothing else of other modules. */
+const GENERATED_TYPES = 'src/cli/client/api.gen.ts';
 
 /** Modules that connect the others. They may import every module. `src/main.ts` is one of them. */
 const COMPOSITION_ROOTS: readonly string[] = ['app', 'cli', 'main.ts'];
@@ -71,7 +76,15 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:https': ['outbound', 'cluster/kube', 'cluster/listener'],
   'prom-client': ['metrics', 'hub/tracing'],
   'tar-stream': ['archive'],
-  'openapi-fetch': ['cli/client'],
+  'openapi-fetch': ['cli/client', 'console'],
+  // Development packages, which the build puts into the files of the console.
+  react: ['console'],
+  'react-dom': ['console'],
+  '@tanstack/react-query': ['console'],
+  '@tanstack/react-router': ['console'],
+  '@tanstack/react-virtual': ['console'],
+  '@base-ui/react': ['console'],
+  '@fastify/static': ['hub/api'],
   ignore: ['cli/client'],
   'modern-tar': ['cli/client'],
   commander: ['cli/command'],
@@ -86,6 +99,10 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   contract: ['zod', 'node:crypto'],
   workloads: ['@kubernetes/client-node'],
   'hub/registry': ['node:crypto', 'jose'],
+  console: [
+    ...['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-router', '@tanstack/react-virtual'],
+    ...['@base-ui/react', 'openapi-fetch'],
+  ],
 };
 
 /** The settings. Other modules import only the entry files: of the server, and of the commands for API users. */
@@ -142,13 +159,15 @@ function checkPackage({ specifier, typeOnly }: Import, module: string): string |
   return null;
 }
 
-function checkRelative({ file, specifier }: Import, module: string): string | null {
+const ENDINGS = /\.(ts|tsx|json|css)$/;
+
+function checkRelative({ file, specifier, typeOnly }: Import, module: string): string | null {
   const target = normalize(join(dirname(file), specifier));
   if (!target.startsWith('src/')) return 'src/ imports nothing outside src/';
-  if (!specifier.endsWith('.ts') && !specifier.endsWith('.json'))
-    return 'relative imports name the file with its ending';
+  if (!ENDINGS.test(specifier)) return 'relative imports name the file with its ending';
   const to = moduleOf(target);
   if (to === module) return null;
+  if (module === 'console' && target === GENERATED_TYPES && typeOnly) return null;
   if (isCompositionRoot(module)) {
     return to !== CONFIG.folder || isConfigEntry(target)
       ? null
@@ -164,7 +183,7 @@ function checkRelative({ file, specifier }: Import, module: string): string | nu
 
 /** All broken rules below `root` as lines `file: "specifier": rule`. */
 export function brokenImportRules(root: string): string[] {
-  const files = globSync('src/**/*.ts', { cwd: root }).map((file) => relative('.', file));
+  const files = globSync('src/**/*.{ts,tsx}', { cwd: root }).map((file) => relative('.', file));
   return files.flatMap((file) =>
     importsOf(root, file).flatMap((found) => {
       const module = moduleOf(file);

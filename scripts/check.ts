@@ -7,12 +7,14 @@
 import { spawn } from 'node:child_process';
 
 const HELP = `usage: npm run check
-Runs, in parallel: tsc (types), biome (lint and format), the import rules and the folder sizes of src/, and the
+Runs, in parallel: tsc (types), the build of the console with its budget, biome (lint and format), the import rules and the folder sizes of src/, and the
 vocabulary of new text (scripts/vocabulary.json).
 Fix format and simple lint with: npm run format`;
 
 const CHECKS: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
   ['types', 'tsc', '--noEmit', '--pretty', 'false'],
+  ['types of the console', 'tsc', '--noEmit', '--pretty', 'false', '-p', 'src/console'],
+  ['console', process.execPath, 'scripts/console.ts'],
   ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
   ['import rules', process.execPath, 'scripts/check-imports.ts'],
   ['folder sizes', process.execPath, 'scripts/check-folders.ts'],

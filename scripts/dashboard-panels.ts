@@ -69,6 +69,7 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         'short',
         q('{{route}}', `topk(8, ${sum('route', 'berth_http_requests_in_flight')})`),
       ),
+      lines('Streams of changes', 'short', q('{{instance}}', series('berth_change_streams'))),
       lines('Event loop (p99)', 's', q('{{instance}}', series('nodejs_eventloop_lag_p99_seconds'))),
       lines('Memory', 'bytes', q('{{instance}}', series('process_resident_memory_bytes'))),
       lines('CPU', 'short', q('{{instance}}', rates('process_cpu_seconds_total'))),

@@ -60,6 +60,7 @@ NetworkPolicy. [install.md](install.md#metrics) lists the names of earlier versi
 export function describeMetrics(): Described[] {
   const metrics = createMetrics({ version: '', role: '' });
   metrics.hub().policy(() => false);
+  metrics.hub().observer.streaming(() => 0);
   metrics.cluster();
   tracingMetrics(metrics.registry, { platform: undefined as never });
   return metrics.registry
@@ -74,7 +75,7 @@ export function describeMetrics(): Described[] {
 
 const SECTIONS: readonly (readonly [title: string, prefix: RegExp])[] = [
   ['Every process', /^berth_build_info$/],
-  ['Hub: requests', /^(berth_)?http_/],
+  ['Hub: requests', /^((berth_)?http_|berth_change_streams$)/],
   ['Hub: deployments, rollouts, builds', /^berth_(deployment|tenants_|rollout|build_|builds_)/],
   ['Hub: listeners, work, reports', /^berth_(listener|work_|reports_)/],
   ['Hub: sign-in and policy', /^berth_(sign_ins_|policy_)/],

@@ -37,12 +37,15 @@ function converted(path: string): string {
   }
 }
 
+/** The folder of the console, which runs in browsers and is built with Vite. */
+const CONSOLE = /^console(\/|$)/;
+
 /**
- * Copies everything in `from` to `to`. Converts each `.ts` file to a `.js` file.
+ * Copies everything in `from` except the console to `to`. Converts each `.ts` file to a `.js` file.
  * @throws Error that names the file that cannot be converted, or the folder if it contains no `.ts` file
  */
 export function stripFolder(from: string, to: string): void {
-  const names = globSync('**/*', { cwd: from });
+  const names = globSync('**/*', { cwd: from }).filter((name) => !CONSOLE.test(name));
   if (!names.some((name) => name.endsWith('.ts'))) throw new Error(`failed to find sources in ${from}`);
   for (const name of names) {
     const path = join(from, name);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 import { compileCache } from '../test/installation/berth-process.ts';
+import { buildConsole } from './console/build.ts';
 
 const HELP = `usage: npm test [-- ARGUMENT …]
 Runs all tests except long ones and those on a real node (npm run e2e). Passes the arguments to vitest, for example:
@@ -124,6 +125,8 @@ if (import.meta.main) {
     const args = process.argv.slice(2);
     // A few tests may not need all programs. They build what they need.
     if (args.length === 0) await buildPrograms();
+    // Cached by content. Each test that needs the files fails by itself if they cannot be built.
+    if (args.length === 0) await buildConsole().catch((error) => console.error(String(error)));
     process.exitCode = await runTests(withoutLong(args));
   }
 }

@@ -46,6 +46,7 @@ Berth is up. In another terminal, in this folder:
   kubectl get mdep -A${aboutSample(namespace, samples.at(-1))}
   kubectl explain mdep.spec${aboutFolder(stack)}
 
+  console http://localhost:${new URL(stack.url).port}/console   sign in with this API key: ${stack.apiKey}
   API     ${stack.url}   docs: ${stack.url}/docs
   logs    ${stack.logPath}
 

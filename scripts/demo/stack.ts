@@ -9,6 +9,7 @@ import { startCluster } from '../../test/cluster/cluster.ts';
 import { missingImageTools } from '../../test/cluster/images/tools.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../test/cluster/ordinary-database.ts';
+import { freePorts } from '../../test/cluster/ports.ts';
 import { startPostgres } from '../../test/cluster/postgres.ts';
 import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type ManifestObject,
   roleKubeconfigs,
 } from '../../test/installation/install.ts';
+import { buildConsole } from '../console/build.ts';
 import { type DemoBuilds, openBuilds } from './builds.ts';
 import { isGivenCluster } from './choose-cluster.ts';
 import { assertFree, DEMO_MANAGER, openGivenCluster } from './given-cluster.ts';
@@ -63,8 +65,17 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** @throws Error with the next step if the port is in use */
+/** The port of the API, which its public URL must name. 0 selects a free one. */
+async function apiPort(port: number): Promise<number> {
+  if (port !== 0) {
+    await assertPortFree(port);
+    return port;
+  }
+  const [free = 0] = await freePorts(1);
+  return free;
+}
+
 async function assertPortFree(port: number): Promise<void> {
-  if (port === 0) return;
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) =>
@@ -174,7 +185,7 @@ export async function startStack(
   releasers: Releasers,
   leftovers: ManifestObject[],
 ): Promise<DemoStack> {
-  await assertPortFree(options.port);
+  const port = await apiPort(options.port);
   const given = await givenCluster(options, stateDir);
   const databaseUrl = await openDatabase(releasers);
   const access = given ?? (await startLocalCluster(options, releasers));
@@ -191,7 +202,9 @@ export async function startStack(
   const settings: Record<string, string> = {
     DATABASE_URL: databaseUrl,
     BERTH_HOST: '127.0.0.1',
-    BERTH_PORT: String(options.port),
+    BERTH_PORT: String(port),
+    // Browsers sign in only under this URL.
+    BERTH_PUBLIC_URL: `http://localhost:${port}`,
     BERTH_METRICS_PORT: '0',
     BERTH_HOSTING: options.hosting,
     BERTH_ENCRYPTION_KEYS: `demo:${randomBytes(32).toString('base64')}`,
@@ -213,6 +226,7 @@ export async function startStack(
     ),
   ) as { api_key: string; tenant_id: string };
   if (given !== null && namespace === null) leftovers.push(namespaceObject(tenantNamespace(key.tenant_id)));
+  await step('building the web console', buildConsole);
   const berth = await step('starting Berth (API, listener, operator)', () =>
     startBerth({ stateDir, role: 'all', settings }),
   );

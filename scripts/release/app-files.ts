@@ -5,6 +5,7 @@ import { copyFileSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NPM, npmPackage } from '../../test/cluster/images/npm-package.ts';
+import { CONSOLE_FOLDER } from '../console/build.ts';
 import { stripFolder } from '../strip-types.ts';
 import type { LayerFiles } from './image.ts';
 import { ROOT, type Source } from './source.ts';
@@ -85,7 +86,7 @@ export async function installDependencies(folder: string, source: Source): Promi
 }
 
 /**
- * The layers of the image: packages, which change rarely, and Berth itself. Removes files of the packages that are not needed at
+ * The layers of the image: packages, which change rarely, and Berth itself with the built console. Removes files of the packages that are not needed at
  * run time.
  * @param work folder for the JavaScript of Berth, which does not exist yet
  */
@@ -102,6 +103,7 @@ export function appLayers(work: string, { modules, sbom }: Dependencies): LayerF
         ...COPIED.map((file) => ({ path: `app/${file}`, file: join(ROOT, file) })),
         ...folderEntries(join(ROOT, 'crds'), 'app/crds'),
         ...folderEntries(work, 'app/src'),
+        ...folderEntries(CONSOLE_FOLDER, 'app/dist/console'),
         { path: 'app/sbom.cdx.json', content: sbom },
       ],
     },

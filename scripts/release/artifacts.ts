@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { resolveHelm } from '../../test/cluster/helm.ts';
 import { resolveImageTools } from '../../test/cluster/images/tools.ts';
+import { buildConsole } from '../console/build.ts';
 import { appLayers, type Dependencies, installDependencies } from './app-files.ts';
 import { type BaseImage, resolveBases } from './base-image.ts';
 import { packageChart, stageChart } from './chart.ts';
@@ -104,6 +105,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<Release> {
   log(`reading the base image ${options.bases.join(', ')} …`);
   const bases = await resolveBases(options.bases, options.platforms, join(work, 'bases'));
   log('installing the packages of the lock file …');
+  await buildConsole();
   const dependencies = await installDependencies(join(work, 'dependencies'), source);
   log('building the package of the command line …');
   // Before the image, which leaves out the declarations of packages.

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Inject } from '../cluster/listener/session/hub-transport.ts';
 import { type Config, ConfigError } from '../config/index.ts';
 import { startBranchPoller } from '../hub/api/builds/branch-poller.ts';
@@ -47,6 +48,9 @@ export interface ApiRole extends RunningRole {
   /** Platform key that is valid as long as this process runs. */
   readonly internalKey: string;
 }
+
+/** Where `npm run console` and the image put the built console. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
 /** How often expired leases are written to the history. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
@@ -170,6 +174,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     leaseSeconds: config.leaseSeconds,
     version,
     publicUrl: config.publicUrl,
+    console: config.hasConsole ? { folder: CONSOLE_FOLDER } : null,
     platformHosts: config.platformHosts,
     appDomain: config.appDomain,
     registry: config.registry,

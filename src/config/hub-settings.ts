@@ -38,6 +38,7 @@ export const HUB_SETTINGS = {
     'base URL of the API for clients. The operator does not route the host of this URL to a deployment',
     [...HUB, 'operator'],
   ),
+  BERTH_CONSOLE: setting(flag, 'false: the API does not serve the web console at /console', HUB),
   BERTH_APP_DOMAIN: setting(
     dnsSubdomainSchema.optional(),
     'cloud mode: each deployment gets https://<app>.<this domain> as its custom_url. Unset: no URL',
@@ -98,6 +99,11 @@ export const HUB_SETTINGS = {
   BERTH_WEBHOOK_LIMIT: setting(
     rate('10:300'),
     'limit of webhook deliveries of one integration in each API process, PER_SECOND:BURST or off',
+    HUB,
+  ),
+  BERTH_CLUSTER_READ_LIMIT: setting(
+    rate('10:100'),
+    'limit of reads of logs and objects of the deployments of one tenant in each API process, PER_SECOND:BURST or off',
     HUB,
   ),
   BERTH_REPO_POLL_SECONDS: setting(

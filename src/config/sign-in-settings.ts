@@ -1,8 +1,7 @@
 import { cookieSettings } from '../domain/access/session-cookie.ts';
+import { isThisMachine } from '../domain/net/this-machine.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
-
-const isThisMachine = ({ hostname }: URL) => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
 function problemsOf(settings: Settings, issuer: string): string[] {
   const { protocol } = new URL(issuer);

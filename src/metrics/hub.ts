@@ -83,7 +83,21 @@ function requestMetrics(registry: Registry): RequestPart {
   };
 }
 
-type CountingPart = Omit<ApiObserver, 'began' | 'answered' | 'progressed'>;
+function streamMetrics(registry: Registry): Pick<ApiObserver, 'streaming'> {
+  return {
+    streaming(count) {
+      gaugeOf({
+        name: 'berth_change_streams',
+        help: 'Open streams of changes (GET /v2/watch) of this process, which serves at most 1000.',
+        labels: [],
+        registry,
+        read: () => [{ labels: {}, value: count() }],
+      });
+    },
+  };
+}
+
+type CountingPart = Omit<ApiObserver, 'began' | 'answered' | 'progressed' | 'streaming'>;
 
 function countingMetrics(registry: Registry): CountingPart {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
@@ -183,6 +197,7 @@ export function hubMetrics(registry: Registry): HubMetrics {
     observer: {
       ...requestMetrics(registry),
       ...countingMetrics(registry),
+      ...streamMetrics(registry),
       progressed: progressMetrics(registry),
     },
     policy(isInvalid) {

@@ -6,7 +6,7 @@ import { type ClusterRecord, componentNames, paths, startOrder } from './layout.
 import { assertRunning } from './processes.ts';
 import { waitFor } from './wait.ts';
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 
 /** The CA certificates of the API server, which the server creates at its first start. PEM. */
 export function waitForServerCertificate(stateDir: string): Promise<string> {

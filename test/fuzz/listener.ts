@@ -14,7 +14,7 @@ const KEY = 'internal-key-of-the-fuzzing';
 
 const NO_OBJECTS = {
   objects: [],
-  truncated: false,
+  omitted: [],
   unread: [],
   metrics: { available: false, reason: 'The cluster has no metrics API.' },
 };

@@ -113,7 +113,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
   const ready = await waitFor(
     `${name} to be ready`,
     async () => logLines(log, from).find((line) => line['msg'] === 'berth is ready'),
-    { timeoutMs: 60_000, giveUpIf: () => assertRunning(stateDir, [name]) },
+    { timeoutMs: 180_000, giveUpIf: () => assertRunning(stateDir, [name]) },
   );
   return {
     url: typeof ready['url'] === 'string' ? ready['url'] : '',

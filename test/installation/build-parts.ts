@@ -41,6 +41,22 @@ interface MadeKey {
   readonly config: string;
 }
 
+/** A new key with which the hub authorizes access to a registry. */
+export interface RegistryKey {
+  /** Value of BERTH_REGISTRY_SIGNING_KEY. */
+  readonly signingKey: string;
+  readonly auth: TokenAuth;
+}
+
+/** Creates the key as an administrator does. @param settings BERTH_REGISTRY and BERTH_PUBLIC_URL */
+export async function makeRegistryKey(
+  stateDir: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<RegistryKey> {
+  const key = JSON.parse(await runBerth(stateDir, ['keys', 'registry', '-o', 'json'], settings)) as MadeKey;
+  return { signingKey: key.signing_key, auth: authOf(key) };
+}
+
 function authOf({ config, jwks }: MadeKey): TokenAuth {
   const { realm, service, issuer, signingalgorithms } = (
     parse(config) as { auth: { token: TokenAuth & { signingalgorithms: string[] } } }
@@ -65,7 +81,7 @@ export async function startBuildParts(options: BuildPartsOptions): Promise<Build
   const port = options.port || free;
   const platform = `127.0.0.1:${registryPort}`;
   const settings = { BERTH_REGISTRY: platform, BERTH_PUBLIC_URL: `http://localhost:${port}` };
-  const key = JSON.parse(await runBerth(stateDir, ['keys', 'registry', '-o', 'json'], settings)) as MadeKey;
+  const { signingKey, auth } = await makeRegistryKey(stateDir, settings);
   const started: { stop(): Promise<void> }[] = [];
   const keep = <T extends { stop(): Promise<void> }>(part: T): T => {
     started.push(part);
@@ -78,7 +94,7 @@ export async function startBuildParts(options: BuildPartsOptions): Promise<Build
     // First what not every machine can run.
     const registries = [platform, `127.0.0.1:${basesPort}`].map((host) => ({ host, http: true }));
     const buildkit = keep(await startBuildkit({ registries, ...(log === undefined ? {} : { log }) }));
-    const registry = keep(await startRegistry({ port: registryPort, auth: authOf(key) }));
+    const registry = keep(await startRegistry({ port: registryPort, auth }));
     const bases = keep(await startRegistry({ port: basesPort }));
     const git = keep(await startGitOverHttps({ token }));
     const node = await pushBaseImage('node', bases.host, { repository: 'library/node:24' });
@@ -90,7 +106,7 @@ export async function startBuildParts(options: BuildPartsOptions): Promise<Build
       settings: {
         ...settings,
         BERTH_PORT: String(port),
-        BERTH_REGISTRY_SIGNING_KEY: key.signing_key.replaceAll('\n', '\\n'),
+        BERTH_REGISTRY_SIGNING_KEY: signingKey.replaceAll('\n', '\\n'),
         // The git host is on loopback.
         BERTH_GIT_ALLOW_PRIVATE: 'true',
         BERTH_BUILD_NODE_IMAGE: node.ref.replace(/:[^:]*$/, ':{version}'),

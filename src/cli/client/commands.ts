@@ -154,6 +154,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Resources of the API',
+    name: 'people',
+    summary: 'sign people out, as an admin of the platform',
+    load: async () => (await import('./resources/people.ts')).buildPeople,
+  },
+  {
+    group: 'Resources of the API',
     name: 'usage',
     summary: 'show the usage and the quotas of the tenant',
     load: async () => (await import('./resources/usage.ts')).buildUsage,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { HostResponse } from '../../outbound/call-host.ts';
-import { type Call, call } from './call.ts';
+import { type ArtifactCall, callForArtifact, MANIFEST_TYPE, undisturbed } from './artifact-call.ts';
 import { RegistryError } from './registry-error.ts';
-import { ownRegistry, type RepositoryOptions, repositoryUrl } from './repository.ts';
+import { type RepositoryOptions, repositoryUrl } from './repository.ts';
 import { REDIRECTS } from './repository-call.ts';
 
 /**
@@ -22,7 +22,6 @@ export interface Artifact {
 /** How long the registry may take for one call, or for a part of the file. */
 const STALL_MS = 60_000;
 
-const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
 /** The empty object, which the specification defines for artifacts without a configuration. */
 const EMPTY = Buffer.from('{}');
 const digestOf = (content: Buffer) => `sha256:${createHash('sha256').update(content).digest('hex')}`;
@@ -31,81 +30,6 @@ const EMPTY_CONFIG = {
   digest: digestOf(EMPTY),
   size: EMPTY.length,
 };
-
-/** A signal that fires when the registry does not progress. The time of the sender does not count. */
-class StallTimer {
-  readonly #stalled = new AbortController();
-  readonly #ms: number;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(ms: number) {
-    this.#ms = ms;
-  }
-
-  get signal(): AbortSignal {
-    return this.#stalled.signal;
-  }
-
-  start(): void {
-    this.stop();
-    this.#timer = setTimeout(() => this.#stalled.abort(), this.#ms);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  /** The body, while whose parts are sent the time of the registry counts. */
-  async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    this.stop();
-    for await (const part of body) {
-      this.start();
-      yield part;
-      this.stop();
-    }
-    this.start();
-  }
-}
-
-interface Question extends Pick<Call, 'method' | 'body'> {
-  readonly url: string;
-  readonly type?: string;
-  /** Length of a body that is not a stream. */
-  readonly length?: number;
-}
-
-async function ask(
-  options: RepositoryOptions,
-  { url, method, type, length, body }: Question,
-  signal: AbortSignal,
-  stallMs: number,
-): Promise<HostResponse> {
-  const timer = new StallTimer(stallMs);
-  const deadline = AbortSignal.any([signal, timer.signal]);
-  const headers = {
-    accept: MANIFEST_TYPE,
-    authorization: `Bearer ${await options.token()}`,
-    ...(type === undefined ? {} : { 'content-type': type }),
-    ...(length === undefined ? {} : { 'content-length': String(length) }),
-  };
-  timer.start();
-  try {
-    const sent = body === undefined || body instanceof Uint8Array ? body : timer.timed(body);
-    const request = {
-      method,
-      headers,
-      ...ownRegistry(options),
-      ...(sent === undefined ? {} : { body: sent }),
-    };
-    return await call(new URL(url), request, deadline);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!timer.signal.aborted) throw error;
-    throw new RegistryError('slow', 'the registry did not respond within the time limit');
-  } finally {
-    timer.stop();
-  }
-}
 
 /** @throws RegistryError unless the status is one of these */
 function expectStatus(answer: HostResponse, ...expected: readonly number[]): HostResponse {
@@ -133,7 +57,13 @@ function sessionUrl(options: RepositoryOptions, { headers }: HostResponse): stri
 const withDigest = (url: string, digest: string) =>
   `${url}${url.includes('?') ? '&' : '?'}digest=${encodeURIComponent(digest)}`;
 
-class Upload {
+/** Statuses of content that exists. A registry that keeps its blobs in an object store responds with an address there. */
+const EXISTS = [200, ...REDIRECTS];
+
+const manifestPath = (tag: string) => `manifests/${encodeURIComponent(tag)}`;
+
+/** One repository, and how long its registry may take. */
+class Artifacts {
   readonly #options: RepositoryOptions;
   readonly #signal: AbortSignal;
   readonly #stallMs: number;
@@ -144,24 +74,23 @@ class Upload {
     this.#stallMs = stallMs;
   }
 
-  #ask(question: Question): Promise<HostResponse> {
-    return ask(this.#options, question, this.#signal, this.#stallMs);
+  /** Redirects are not followed, so the token is sent to no other host. */
+  async has(path: string): Promise<boolean> {
+    const url = `${repositoryUrl(this.#options)}/${path}`;
+    const answer = await undisturbed(() => this.#call({ url, method: 'HEAD' }), this.#signal);
+    return expectStatus(answer, ...EXISTS, 404).status !== 404;
   }
 
-  async #begin(): Promise<string> {
-    const url = `${repositoryUrl(this.#options)}/blobs/uploads/`;
-    const answer = await this.#ask({ url, method: 'POST', length: 0 });
-    return sessionUrl(this.#options, expectStatus(answer, 202));
-  }
-
-  /** Sends a file whose digest is verified at its end. */
-  async file(digest: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  /** Stores a file whose digest is verified at its end. */
+  async storeFile(digest: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     let session = await this.#begin();
     try {
       const type = 'application/octet-stream';
-      const sent = await this.#ask({ url: session, method: 'PATCH', type, body: content });
+      const sent = await this.#call({ url: session, method: 'PATCH', type, body: content });
       session = sessionUrl(this.#options, expectStatus(sent, 202));
-      const ended = await this.#ask({ url: withDigest(session, digest), method: 'PUT', length: 0 });
+      // Another upload may have stored the file meanwhile.
+      if (await this.has(`blobs/${digest}`)) return await this.#cancel(session);
+      const ended = await this.#call({ url: withDigest(session, digest), method: 'PUT', length: 0 });
       expectStatus(ended, 201);
     } catch (error) {
       await this.#cancel(session);
@@ -169,21 +98,18 @@ class Upload {
     }
   }
 
-  /** Frees the part that was sent. A registry that does not respond frees it later by itself. */
-  async #cancel(session: string): Promise<void> {
-    const gone = AbortSignal.timeout(5_000);
-    const ended = ask(this.#options, { url: session, method: 'DELETE' }, gone, this.#stallMs);
-    await ended.catch(() => undefined);
-  }
-
-  async small(content: Buffer): Promise<void> {
-    const url = withDigest(await this.#begin(), digestOf(content));
+  /** Stores the configuration that all artifacts of the repository have. */
+  async storeConfig(): Promise<void> {
+    if (await this.has(`blobs/${EMPTY_CONFIG.digest}`)) return;
+    const url = withDigest(await this.#begin(), EMPTY_CONFIG.digest);
     const type = 'application/octet-stream';
-    const sent = await this.#ask({ url, method: 'PUT', type, length: content.length, body: content });
+    const sent = await this.#call({ url, method: 'PUT', type, length: EMPTY.length, body: EMPTY });
     expectStatus(sent, 201);
   }
 
-  async manifest({ tag, artifactType, mediaType, digest }: Artifact, size: number): Promise<void> {
+  async storeManifest({ tag, artifactType, mediaType, digest }: Artifact, size: number): Promise<void> {
+    const path = manifestPath(tag);
+    if (await this.has(path)) return;
     const manifest = {
       schemaVersion: 2,
       mediaType: MANIFEST_TYPE,
@@ -192,18 +118,31 @@ class Upload {
       layers: [{ mediaType, digest, size }],
     };
     const body = Buffer.from(JSON.stringify(manifest));
-    const url = `${repositoryUrl(this.#options)}/manifests/${encodeURIComponent(tag)}`;
-    const sent = await this.#ask({ url, method: 'PUT', type: MANIFEST_TYPE, length: body.length, body });
-    expectStatus(sent, 201);
+    const url = `${repositoryUrl(this.#options)}/${path}`;
+    const put = { url, method: 'PUT', type: MANIFEST_TYPE, length: body.length, body } as const;
+    expectStatus(await undisturbed(() => this.#call(put), this.#signal), 201);
+  }
+
+  #call(asked: ArtifactCall): Promise<HostResponse> {
+    return callForArtifact(this.#options, asked, this.#signal, this.#stallMs);
+  }
+
+  async #begin(): Promise<string> {
+    const url = `${repositoryUrl(this.#options)}/blobs/uploads/`;
+    const answer = await this.#call({ url, method: 'POST', length: 0 });
+    return sessionUrl(this.#options, expectStatus(answer, 202));
+  }
+
+  /** Frees the part that was sent. A registry that does not respond frees it later by itself. */
+  async #cancel(session: string): Promise<void> {
+    const gone = AbortSignal.timeout(5_000);
+    const ended = callForArtifact(this.#options, { url: session, method: 'DELETE' }, gone, this.#stallMs);
+    await ended.catch(() => undefined);
   }
 }
 
-/** Statuses of content that exists. A registry that keeps its blobs in an object store responds with an address there. */
-const EXISTS = [200, ...REDIRECTS];
-
 /**
- * Whether the registry has the manifest of the artifact and its file. Redirects are not followed, so the token is sent to no
- * other host.
+ * Whether the registry has the manifest of the artifact and its file.
  * @throws RegistryError; the signal's reason
  */
 export async function hasArtifact(
@@ -212,16 +151,13 @@ export async function hasArtifact(
   signal: AbortSignal,
   stallMs = STALL_MS,
 ): Promise<boolean> {
-  for (const path of [`manifests/${encodeURIComponent(tag)}`, `blobs/${digest}`]) {
-    const url = `${repositoryUrl(options)}/${path}`;
-    const answer = await ask(options, { url, method: 'HEAD' }, signal, stallMs);
-    if (expectStatus(answer, ...EXISTS, 404).status === 404) return false;
-  }
-  return true;
+  const artifacts = new Artifacts(options, signal, stallMs);
+  return (await artifacts.has(manifestPath(tag))) && (await artifacts.has(`blobs/${digest}`));
 }
 
 /**
- * Stores an artifact with one file. An artifact that exists already is stored again with the same result.
+ * Stores an artifact with one file. What the registry has already is not written again, because a write disturbs others that
+ * read at the same moment. Several calls may store the same artifact at once.
  * @param options its token allows pull, push and delete
  * @param content is read as fast as the registry takes it. If it fails, nothing is stored
  * @param stallMs how long the registry may make no progress
@@ -235,7 +171,7 @@ export async function storeArtifact(
   signal: AbortSignal,
   stallMs = STALL_MS,
 ): Promise<number> {
-  const upload = new Upload(options, signal, stallMs);
+  const artifacts = new Artifacts(options, signal, stallMs);
   let size = 0;
   async function* counted() {
     for await (const part of content) {
@@ -243,8 +179,8 @@ export async function storeArtifact(
       yield part;
     }
   }
-  await upload.file(artifact.digest, counted());
-  await upload.small(EMPTY);
-  await upload.manifest(artifact, size);
+  await artifacts.storeFile(artifact.digest, counted());
+  await artifacts.storeConfig();
+  await artifacts.storeManifest(artifact, size);
   return size;
 }

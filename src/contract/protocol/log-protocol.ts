@@ -81,6 +81,10 @@ export const logRequestsResponseSchema = z.object({
     z.object({
       request_id: z.string(),
       deployment_id: z.string(),
+      tenant_id: z
+        .string()
+        .optional()
+        .describe('Owner of the deployment. Absent: the hub has the previous version.'),
       namespace: z.string().describe('Namespace of the pods of the deployment.'),
       query: logQuerySchema,
       http_request_id: z

@@ -3,9 +3,11 @@ import {
   clusterObjectSchema,
   MAX_OBJECT_EVENTS,
   MAX_OBJECTS,
+  OBJECT_KINDS,
   objectEventSchema,
   objectMetricsSchema,
   objectQuerySchema,
+  omittedObjectsSchema,
   READ_KINDS,
   unreadKindSchema,
 } from '../../domain/core/object-map.ts';
@@ -18,6 +20,10 @@ import {
 export const objectRequestSchema = z.object({
   request_id: z.string(),
   deployment_id: z.string(),
+  tenant_id: z
+    .string()
+    .optional()
+    .describe('Owner of the deployment. Absent: the hub has the previous version.'),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string().describe('Namespace of the objects of the deployment.'),
   query: objectQuerySchema,
@@ -32,7 +38,10 @@ export const MAX_MAP_CHARACTERS = 256 * 1024;
 
 export const objectMapResultSchema = z.object({
   objects: z.array(clusterObjectSchema).max(MAX_OBJECTS),
-  truncated: z.boolean().describe('True: the deployment has more objects than a response can contain.'),
+  omitted: z
+    .array(omittedObjectsSchema)
+    .max(OBJECT_KINDS.length)
+    .describe('Kinds of which the deployment has more objects than a response can contain.'),
   unread: z.array(unreadKindSchema).max(READ_KINDS.length + 1),
   metrics: objectMetricsSchema,
 });
@@ -50,8 +59,11 @@ export const objectResultSchema = z.object({
 });
 export type ObjectResult = z.infer<typeof objectResultSchema>;
 
-/** Why a listener could not read: the cluster refuses or does not respond, or the object does not exist. */
-export const OBJECT_FAILURES = ['not_found', 'denied', 'unavailable'] as const;
+/**
+ * Why a listener could not read: the object does not exist, the cluster refuses or does not respond, or the listener serves too
+ * many readers.
+ */
+export const OBJECT_FAILURES = ['not_found', 'denied', 'unavailable', 'busy'] as const;
 export type ObjectFailure = (typeof OBJECT_FAILURES)[number];
 
 /**

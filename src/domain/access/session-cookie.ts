@@ -1,3 +1,5 @@
+import { isThisMachine } from '../net/this-machine.ts';
+
 /** Names and attributes of the cookies of sign-in, and what a request with such a cookie must state. */
 
 /** How cookies are set under one public URL. */
@@ -15,11 +17,6 @@ export interface CookieSettings {
 }
 
 const SECURE_PREFIX = '__Host-';
-
-/** Whether a host is this machine for the browser, so that plain HTTP crosses no network. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
-}
 
 /** A path as part of the name of a cookie. Different paths have different results. */
 function nameOfPath(prefix: string): string {
@@ -49,7 +46,7 @@ export function cookieSettings(publicUrl: string | null): CookieSettings | null 
     const name = (kind: string) => `${SECURE_PREFIX}berth-${kind}${path}`;
     return { session: name('session'), flow: name('sign-in'), secure: true, ...common };
   }
-  if (!isLoopback(url.hostname)) return null;
+  if (!isThisMachine(url)) return null;
   const name = (kind: string) => `berth-${kind}-${url.port || '80'}${path}`;
   return { session: name('session'), flow: name('sign-in'), secure: false, ...common };
 }

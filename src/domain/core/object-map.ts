@@ -149,6 +149,17 @@ export const unreadKindSchema = z
   .meta({ id: 'UnreadKind', description: 'A kind whose objects could not be read, and why.' });
 export type UnreadKind = z.infer<typeof unreadKindSchema>;
 
+export const omittedObjectsSchema = z
+  .object({
+    kind: z.enum(OBJECT_KINDS).describe('Kind of the objects.'),
+    count: z.int().min(0).describe('Number of objects that were read and are not listed.'),
+    exact: z
+      .boolean()
+      .describe('false: the cluster has even more objects of this kind, which were not read.'),
+  })
+  .meta({ id: 'OmittedObjects', description: 'How many objects of a kind are not listed.' });
+export type OmittedObjects = z.infer<typeof omittedObjectsSchema>;
+
 export const objectMetricsSchema = z
   .object({
     available: z.boolean().describe('Whether containers have `usage`.'),

@@ -12,9 +12,11 @@ import pg from 'pg';
 const client = new pg.Client({ connectionString: readFileSync(process.argv[2] ?? '', 'utf8') });
 await client.connect();
 await client.query('LISTEN berth_changes');
-// Triggers send notifications while a process has streams.
+// Triggers send notifications of tenants for which a process has streams.
 await client.query(
-  `INSERT INTO change_watchers (id, expires_at) VALUES (gen_random_uuid(), now() + interval '1 day')`,
+  `WITH watcher AS (
+     INSERT INTO change_watchers (id, expires_at) VALUES (gen_random_uuid(), now() + interval '1 day') RETURNING id
+   ) INSERT INTO watched_tenants (tenant_id, watcher_id) SELECT tenants.id, watcher.id FROM tenants, watcher`,
 );
 const open = new Set<ServerResponse>();
 client.on('notification', ({ payload = '' }) => {

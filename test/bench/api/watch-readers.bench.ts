@@ -10,7 +10,9 @@ import { startWatchFloor } from './watch-floor.ts';
 import { openReaders } from './watch-readers.ts';
 
 const DEPLOYMENTS = 5_000;
-const READERS = 500;
+/** One reader for so many deployments: 500 readers of 5,000 deployments, and few in a trial run with a small n. */
+const DEPLOYMENTS_PER_READER = 10;
+const readersOf = (deployments: number) => Math.max(1, Math.round(deployments / DEPLOYMENTS_PER_READER));
 /** Number of changes of a round, and the time between two, in which a change reaches all readers. */
 const CHANGES = 50;
 const EVERY_MS = 100;
@@ -24,10 +26,10 @@ const partOf = (times: readonly number[], part: number) =>
 async function round(
   hub: BenchHub,
   server: ApiProcess,
-  ids: readonly string[],
+  { ids, readers: count }: { readonly ids: readonly string[]; readonly readers: number },
   isFloor: boolean,
 ): Promise<Sample> {
-  const readers = await openReaders(`${server.url}/v2/watch`, hub.apiKey, READERS);
+  const readers = await openReaders(`${server.url}/v2/watch`, hub.apiKey, count);
   try {
     // Background work of the start ends.
     await sleep(MS);
@@ -61,7 +63,7 @@ async function round(
 
 export const bench: Bench = {
   name: 'watch-readers',
-  what: `A change of one of {n} deployments reaches ${READERS} readers of GET /v2/watch: the time from its commit to the line of a reader.`,
+  what: `A change of one of {n} deployments reaches ${readersOf(DEPLOYMENTS)} readers of GET /v2/watch (one for ${DEPLOYMENTS_PER_READER} deployments): the time from its commit to the line of a reader.`,
   n: DEPLOYMENTS,
   goalsFrom: DEPLOYMENTS,
   floor:
@@ -80,11 +82,12 @@ export const bench: Bench = {
       const count = context.n ?? DEPLOYMENTS;
       context.log(`seeding ${count} deployments`);
       const ids = await seedDeployments(hub, id, count);
-      const ours = () => round(hub, api, ids, false);
-      const notes = () => [`${READERS} readers, ${CHANGES} changes a round, one every ${EVERY_MS} ms.`];
+      const load = { ids, readers: readersOf(count) };
+      const ours = () => round(hub, api, load, false);
+      const notes = () => [`${load.readers} readers, ${CHANGES} changes a round, one every ${EVERY_MS} ms.`];
       if (context.side !== undefined) return { ours, notes };
       const floor = await startWatchFloor(context, hub);
       stack.defer(() => floor.stop());
-      return { ours, floor: () => round(hub, floor, ids, true), notes };
+      return { ours, floor: () => round(hub, floor, load, true), notes };
     }),
 };

@@ -38,11 +38,9 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
   const log = options.log ?? ((line: string) => console.error(line));
   const env = options.env ?? process.env;
   const run = runner(env);
-  const recipe = createHash('sha256').update(JSON.stringify([wanted.packages, `${wanted.dependencies}`]));
   const { architecture = process.arch } = wanted;
-  const name = `${wanted.name}-${recipe.digest('hex').slice(0, 8)}-${process.platform}-${architecture}`;
-  const home = join(dirname(cacheRoot(env)), 'debian');
-  const folder = join(home, name);
+  const folder = folderOf(wanted, env);
+  const home = dirname(folder);
   mkdirSync(home, { recursive: true });
   const onWait = (pid: number) =>
     log(`Waiting for process ${pid}, which is already unpacking ${wanted.name} …`);
@@ -67,6 +65,18 @@ export async function debianTree(wanted: DebianTree, options: ResolveOptions = {
       throw cause instanceof BinariesMissingError ? cause : unavailable(wanted.packages, cause);
     }
   });
+}
+
+function folderOf(wanted: DebianTree, env: NodeJS.ProcessEnv): string {
+  const recipe = createHash('sha256').update(JSON.stringify([wanted.packages, `${wanted.dependencies}`]));
+  const { architecture = process.arch } = wanted;
+  const name = `${wanted.name}-${recipe.digest('hex').slice(0, 8)}-${process.platform}-${architecture}`;
+  return join(dirname(cacheRoot(env)), 'debian', name);
+}
+
+/** The folder that an earlier call of `debianTree` has made; null: there is none. */
+export function unpackedTree(wanted: DebianTree, env: NodeJS.ProcessEnv = process.env): string | null {
+  return unpackedIn(folderOf(wanted, env)) ?? null;
 }
 
 /** The only folder in it has the name of the version. */
@@ -140,7 +150,5 @@ function unavailable(packages: readonly string[], cause: unknown): BinariesMissi
     code === 'ENOENT'
       ? 'this machine has no apt-get, apt-cache and dpkg-deb (Debian or Ubuntu is needed)'
       : stderr?.trim() || message;
-  return new BinariesMissingError(
-    `Image builds need Debian's ${packages.join(', ')}, which are not available: ${why}`,
-  );
+  return new BinariesMissingError(`Debian's ${packages.join(', ')} are needed, and not available: ${why}`);
 }

@@ -25,7 +25,7 @@ import { ALL_PROCESSES, CONTROL_PLANE, startComponent, startNodeProcess } from '
 import { enter, makeNamespaces, NAMESPACES } from './namespaces.ts';
 import { whyNoRealNode } from './preconditions.ts';
 import { sandboxImage } from './sandbox-image.ts';
-import { files, SANDBOX_IMAGE, writeSettings } from './settings.ts';
+import { files, SANDBOX_IMAGE, writeRegistry, writeSettings } from './settings.ts';
 import { type NodeTools, resolveNodeTools } from './tools.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
@@ -43,10 +43,12 @@ export interface RealNode {
   readonly registry: LocalRegistry;
   /** `host:port` of the same registry for pods and containerd. Image names begin with it. */
   readonly imageHost: string;
-  /** Forwards a local port to an address in the node's network. Returns the local base URL. */
-  forward(host: string, port: number): Promise<string>;
+  /** Forwards a local port to an address in the node's network. Returns the local base URL. @param localPort default: a free port */
+  forward(host: string, port: number, localPort?: number): Promise<string>;
   /** Makes a local port reachable for pods. Returns its `host:port`. */
   expose(port: number): Promise<string>;
+  /** Pulls the images of a host from this host, over plain HTTP, instead of from the registry next to the node. */
+  pullFrom(host: string): void;
   /** Runs a command in the node's namespaces, and returns its output. */
   run(command: string, args: readonly string[]): Promise<string>;
   /** Runs ctr, the client of containerd. */
@@ -221,11 +223,13 @@ function realNode(parts: {
     stateDir,
     registry,
     imageHost: `${NODE_ADDRESS}:${registry.port}`,
-    forward: async (host, port) => `http://127.0.0.1:${await tunnel.forward(host, port)}`,
+    forward: async (host, port, localPort) =>
+      `http://127.0.0.1:${await tunnel.forward(host, port, localPort)}`,
     expose: async (port) => {
       await tunnel.expose(NODE_ADDRESS, port);
       return `${NODE_ADDRESS}:${port}`;
     },
+    pullFrom: (host) => writeRegistry(stateDir, host),
     run: (command, args) => runInside(stateDir, command, args),
     ctr: (args) => ctr(stateDir, tools, args),
     stop,

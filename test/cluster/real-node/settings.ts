@@ -22,11 +22,12 @@ const text = JSON.stringify;
 
 /** Writes all files. @param registryPort port of the registry at the node's address, from which all images are pulled */
 export function writeSettings(stateDir: string, tools: NodeTools, registryPort: number): void {
-  for (const folder of ['run', 'cni', 'registries/_default', 'programs']) {
+  for (const folder of ['run', 'cni', 'programs']) {
     mkdirSync(join(stateDir, folder), { recursive: true });
   }
   writeFileSync(files.containerd(stateDir), containerd(stateDir, tools));
-  writeFileSync(join(stateDir, 'registries/_default/hosts.toml'), registries(registryPort));
+  // All images are pulled from one registry, regardless of the host in their names.
+  writeRegistry(stateDir, `${NODE_ADDRESS}:${registryPort}`, '_default');
   writeFileSync(join(stateDir, 'cni', '10-pods.conflist'), text(podNetwork()));
   // There are no names outside of the cluster.
   writeFileSync(join(stateDir, 'resolv.conf'), `nameserver ${NODE_ADDRESS}\n`);
@@ -74,10 +75,17 @@ disabled_plugins = ['io.containerd.nri.v1.nri', 'io.containerd.image-verifier.v1
 `;
 }
 
-/** All images are pulled from one registry, regardless of the host in their names. */
-function registries(port: number): string {
-  const url = text(`http://${NODE_ADDRESS}:${port}`);
-  return `server = ${url}\n[host.${url}]\n  capabilities = ["pull", "resolve"]\n`;
+/**
+ * Writes from where containerd pulls images. Containerd reads the file at each pull.
+ * @param host over plain HTTP
+ * @param names the host in the names of the images
+ */
+export function writeRegistry(stateDir: string, host: string, names = host): void {
+  const folder = join(stateDir, 'registries', names);
+  mkdirSync(folder, { recursive: true });
+  const url = text(`http://${host}`);
+  const content = `server = ${url}\n[host.${url}]\n  capabilities = ["pull", "resolve"]\n`;
+  writeFileSync(join(folder, 'hosts.toml'), content);
 }
 
 /**

@@ -40,11 +40,9 @@ export interface BuildCluster {
   stop(): Promise<void>;
 }
 
-/** Settings of builds: the registry of the node, the daemon, and a git host at a private address. */
-function values(host: string): Record<string, string> {
+/** Settings of builds by the daemon. @param host of the registry of the node, from which builds pull base images */
+export function buildValues(host: string): Record<string, string> {
   return {
-    hosting: 'cloud',
-    'config.BERTH_REGISTRY': host,
     'config.BERTH_BUILD_INSECURE_REGISTRY': 'true',
     'config.BERTH_BUILD_BUILDKIT_IMAGE': `${host}/${IMAGES.buildkit}`,
     'config.BERTH_BUILD_BUILDKIT_HOST': 'tcp://buildkitd.buildkit.svc.cluster.local:1234',
@@ -53,10 +51,46 @@ function values(host: string): Record<string, string> {
     'config.BERTH_BUILD_PYTHON_IMAGE': `${host}/library/python:{version}`,
     'config.BERTH_BUILD_CPU': '500m',
     'config.BERTH_BUILD_MEMORY': '512Mi',
+  };
+}
+
+/** Settings for repositories: the registry of the node, and a git host at a private address. */
+function values(host: string): Record<string, string> {
+  return {
+    ...buildValues(host),
+    hosting: 'cloud',
+    'config.BERTH_REGISTRY': host,
     'config.BERTH_BUILD_CA_CONFIG_MAP': AUTHORITY,
     'config.BERTH_GIT_ALLOW_PRIVATE': 'true',
   };
 }
+
+/**
+ * Copies the image of Berth and base images to the registry of a node, and starts the daemon that builds.
+ * @param from registry that has the image of Berth
+ * @param registries hosts to which the daemon pushes, beside the registry of the node
+ * @returns the digest of Berth's image
+ */
+export async function prepareBuilds(
+  node: RealNode,
+  from: string,
+  registries: readonly string[] = [],
+): Promise<string> {
+  const { host } = node.registry;
+  const berth = `${host}/berth:${VERSION}`;
+  await crane(['copy', `${from}/berth:${VERSION}`, berth]);
+  for (const [name, repository] of Object.entries(IMAGES))
+    await pushBaseImage(name as keyof typeof IMAGES, host, { repository });
+  const lines = [node.imageHost, ...registries].map((each) => `[registry."${each}"]\n      http = true`);
+  const manifest = readFileSync(daemon, 'utf8')
+    .replace('REGISTRIES', lines.join('\n    '))
+    .replaceAll('IMAGE_HOST', node.imageHost);
+  await kubectl(node, ['apply', '-f', '-'], manifest);
+  return crane(['digest', berth]);
+}
+
+export const untilBuildkitRuns = (node: RealNode) =>
+  kubectl(node, ['-n', 'buildkit', 'rollout', 'status', 'deploy/buildkitd', '--timeout=300s']);
 
 function filesOf(name: string, host: string): FileChanges {
   const folder = join(repositories, name);
@@ -78,21 +112,14 @@ export async function startBuildCluster(from: string, say: (line: string) => voi
     await node.stop();
   };
   try {
-    const { host } = node.registry;
-    const berth = `${host}/berth:${VERSION}`;
-    await crane(['copy', `${from}/berth:${VERSION}`, berth]);
-    for (const [name, repository] of Object.entries(IMAGES))
-      await pushBaseImage(name as keyof typeof IMAGES, host, { repository });
+    say('copying images and starting BuildKit in a pod …');
+    const digest = await prepareBuilds(node, from);
     git = await startGitOverHttps({ names: [NODE_ADDRESS] });
     const gitUrl = `https://${await node.expose(git.port)}`;
-    say('starting BuildKit in a pod …');
-    const manifest = readFileSync(daemon, 'utf8').replaceAll('IMAGE_HOST', node.imageHost);
-    await kubectl(node, ['apply', '-f', '-'], manifest);
-    const digest = await crane(['digest', berth]);
     const { api, apiKey } = await installBerth(node, { digest, values: values(node.imageHost), say });
     const literal = `--from-literal=ca.crt=${git.ca}`;
     await kubectl(node, ['-n', BUILDS, 'create', 'configmap', AUTHORITY, literal]);
-    await kubectl(node, ['-n', 'buildkit', 'rollout', 'status', 'deploy/buildkitd', '--timeout=120s']);
+    await untilBuildkitRuns(node);
     const started = git;
     return {
       node,

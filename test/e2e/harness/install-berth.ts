@@ -15,6 +15,8 @@ export interface InstallOptions {
   readonly digest: string;
   /** Values of the chart beside those that every installation here has. */
   readonly values: Readonly<Record<string, string>>;
+  /** Entries of the Secret beside those that every installation here has. */
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly say: (line: string) => void;
 }
 
@@ -27,7 +29,7 @@ export interface InstalledBerth {
 /** Installs Berth on a node, with one pod for all roles: a database with an ordinary role, Secret and release. */
 export async function installBerth(
   node: RealNode,
-  { digest, values, say }: InstallOptions,
+  { digest, values, secrets, say }: InstallOptions,
 ): Promise<InstalledBerth> {
   const kubectl = (args: readonly string[], input?: string) => kubectlOf(node, args, input);
   const secret = (namespace: string, name: string, values: Record<string, string>) =>
@@ -47,7 +49,7 @@ export async function installBerth(
     readFileSync(postgresManifest, 'utf8').replaceAll('IMAGE_HOST', node.imageHost),
   );
   await secret('berth-database', 'postgres', { password });
-  await kubectl(['-n', 'berth-database', 'rollout', 'status', 'deploy/postgres', '--timeout=120s']);
+  await kubectl(['-n', 'berth-database', 'rollout', 'status', 'deploy/postgres', '--timeout=300s']);
   const psql = ['psql', '--username=postgres', '--set=ON_ERROR_STOP=1', '--file=-'];
   await kubectl(
     ['-n', 'berth-database', 'exec', '-i', 'deploy/postgres', '--', ...psql],
@@ -60,6 +62,7 @@ export async function installBerth(
     BERTH_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     BERTH_BOOTSTRAP_API_KEY: apiKey,
     BERTH_LISTENER_KEY: randomBytes(32).toString('hex'),
+    ...secrets,
   });
   say('installing Berth (helm, profile single) …');
   const all = {
@@ -78,7 +81,7 @@ export async function installBerth(
   const profile = ['-f', profileFile('single')];
   await helm(node, [
     ...['install', 'berth', CHART, '-n', BERTH_NAMESPACE, ...profile, ...settings],
-    ...['--wait', '--timeout', '120s'],
+    ...['--wait', '--timeout', '300s'],
   ]);
   return { apiKey, api: { host: await serviceAddress(node), port: 80 } };
 }

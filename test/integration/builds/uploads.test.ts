@@ -403,6 +403,23 @@ describe('an uploaded folder', () => {
     expect([newest?.status, newest?.upload]).toEqual(['QUEUED', undefined]);
   });
 
+  test('is stored by many identical uploads that end at the same moment', async () => {
+    const store = createSourceStore(authority, { insecure: true });
+    const { signal } = new AbortController();
+    const whose = await owner(await internal());
+    for (let round = 0; round < 2; round++) {
+      const packed = randomBytes(10_000);
+      const each = async () => {
+        async function* content() {
+          yield packed;
+        }
+        await store?.store(whose, digestOf(packed), content(), signal);
+      };
+      await Promise.all(Array.from({ length: 48 }, each));
+      expect(await store?.has(whose, digestOf(packed), signal)).toBe(true);
+    }
+  });
+
   test('of another tenant cannot be used, although its digest is known', async () => {
     const packed = await gzipped(folderOf('private'));
     const deployment = await internal();
@@ -512,6 +529,15 @@ const NO_BUILDS = {
   kubernetesVersion: '1.36',
 };
 
+/** URL of another process of the API, in which uploads may pause for longer. */
+async function patient(deps: Partial<ApiDeps>): Promise<string> {
+  const sourceStore = createSourceStore(authority, { insecure: true });
+  const parts = { registry: registry.host, registryAuthority: authority, sourceStore, uploadIdleMs: 30_000 };
+  const started = await start({ ...parts, ...deps }, 0, api.store);
+  onTestFinished(() => started.api.stop());
+  return started.url;
+}
+
 describe('an interrupted upload', () => {
   const packed = gzipped([...folderOf('cut'), { name: 'big', content: randomBytes(300_000) }]);
 
@@ -570,19 +596,45 @@ describe('an interrupted upload', () => {
   });
 
   test('waits for its turn when the tenant has as many uploads as it may have', async () => {
+    const at = await patient({});
     const deployment = await internal();
-    const two = [open(deployment, await packed, 50_000), open(deployment, await packed, 50_000)];
+    const two = [
+      open(deployment, await packed, 50_000, { at }),
+      open(deployment, await packed, 50_000, { at }),
+    ];
     await begun(deployment);
-    const third = await upload(deployment, await gzipped(folderOf('third')));
+    const third = await upload(deployment, await gzipped(folderOf('third')), { at });
     expect([third.status, third.headers.get('retry-after')]).toEqual([429, '5']);
     const other = await api.tenant();
-    expect((await upload(await internal(other), await packed, { of: other })).status).toBe(201);
-    // One after the other, because a registry may reject the same blob at the same moment.
-    for (const [index, each] of two.entries()) {
-      each.end();
-      expect((await each.response).status).toBe(index === 0 ? 201 : 200);
-    }
+    expect((await upload(await internal(other), await packed, { at, of: other })).status).toBe(201);
+    for (const each of two) each.end();
+    const ends = await Promise.all(two.map(({ response }) => response));
+    expect(ends.map(({ status }) => status).toSorted()).toEqual([200, 201]);
   });
+});
+
+test('a slow upload gives its place to another tenant when all places are taken, and can be repeated', async () => {
+  const at = await patient({ uploadWaitMs: 20_000, uploadKeptMs: 200 });
+  const packed = await gzipped([...folderOf('places'), { name: 'big', content: randomBytes(100_000) }]);
+  const held = [];
+  for (let tenant = 0; tenant < 4; tenant++) {
+    const whose = await api.tenant();
+    const deployment = await internal(whose);
+    for (let place = 0; place < 2; place++) {
+      const sent = open(deployment, packed, 50_000, { at, headers: headersOf(packed, whose) });
+      held.push({ ...sent, deployment, whose });
+    }
+    await begun(deployment);
+  }
+  expect((await upload(await internal(), packed, { at })).status).toBe(201);
+  const first = await Promise.race(
+    held.map(async (each) => ({ ...each, status: (await each.response).status })),
+  );
+  expect(first.status).toBe(503);
+  for (const each of held) each.end();
+  const ends = await Promise.all(held.map(async ({ response }) => (await response).status));
+  expect(ends.toSorted()).toEqual([200, 200, 200, 201, 201, 201, 201, 503]);
+  expect((await upload(first.deployment, packed, { at, of: first.whose })).status).toBe(200);
 });
 
 /** Runs a cleanup of the registry. @param whose of the registry that is cleaned */

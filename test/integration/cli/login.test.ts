@@ -144,6 +144,24 @@ test('revokes a token by its id, after which commands ask for a login', async ()
   });
 }, 60_000);
 
+test('signs a person out everywhere, as an admin of the platform', async () => {
+  const headers = { cookie: await signedIn() };
+  const [ada] = await api.store.sql("SELECT id FROM people WHERE subject = 'ada'");
+  const { id } = ada as { id: string };
+  const signOut = (person: string, ...more: string[]) =>
+    cli(['people', 'sign-out', person, ...more], { BERTH_URL: url, BERTH_API_KEY: admin.key });
+  expect(await signOut('ada@example.com', '--yes')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/an id/),
+  });
+  expect(await signOut(id)).toMatchObject({ code: 2 });
+  expect(await signOut('01890000-0000-7000-8000-00000000beef', '--yes')).toMatchObject({ code: 1 });
+  const session = () => fetch(`${url}/v2/auth/session`, { headers });
+  expect((await session()).status).toBe(200);
+  expect(await signOut(id, '--yes')).toMatchObject({ code: 0, err: `signed the person ${id} out\n` });
+  expect((await session()).status).toBe(401);
+}, 60_000);
+
 async function idToken(more: object = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: CI, aud: url, sub: 'shop', iat: now, exp: now + 300, ...more };

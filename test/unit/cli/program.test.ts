@@ -65,7 +65,7 @@ test('offers the formats on every command that lists or shows something', () => 
     ['export', 'completion', 'version', 'login', 'context use', 'context delete', 'deployments watch'],
     ['listeners delete', 'integrations delete', 'integrations delete-webhook-secret', 'tags delete'],
     ['tags delete-value', 'tracing-projects delete', 'tenants delete', 'api-keys revoke'],
-    ['logout', 'tokens revoke'],
+    ['logout', 'tokens revoke', 'people sign-out'],
   ];
   const hasFormats = ({ options }: Command) =>
     options.some(({ long, argChoices }) => long === '--output' && argChoices?.includes('json'));

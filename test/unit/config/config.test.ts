@@ -133,6 +133,7 @@ describe('the configuration', () => {
       perKey: { perSecond: 500, burst: 5000 },
       failures: { perSecond: 1, burst: 60 },
       webhooks: { perSecond: 10, burst: 300 },
+      clusterReads: { perSecond: 10, burst: 100 },
     });
     const cloud = loadConfig({ BERTH_HOSTING: 'cloud' }).rateLimits.perKey;
     expect(cloud?.perSecond).toBeLessThan(defaults.perKey?.perSecond ?? 0);
@@ -141,8 +142,14 @@ describe('the configuration', () => {
       BERTH_RATE_LIMIT: '0.5:20',
       BERTH_AUTH_FAILURE_LIMIT: 'off',
       BERTH_WEBHOOK_LIMIT: 'off',
+      BERTH_CLUSTER_READ_LIMIT: '2:4',
     }).rateLimits;
-    expect(set).toEqual({ perKey: { perSecond: 0.5, burst: 20 }, failures: null, webhooks: null });
+    expect(set).toEqual({
+      perKey: { perSecond: 0.5, burst: 20 },
+      failures: null,
+      webhooks: null,
+      clusterReads: { perSecond: 2, burst: 4 },
+    });
     for (const wrong of ['5', '0:5', '0.000:5', '5:0', '-1:5', '5:', 'on', '1e3:5', '5:5:5']) {
       expect(problemsOf({ BERTH_RATE_LIMIT: wrong }), wrong).toEqual([
         expect.stringMatching(/^BERTH_RATE_LIMIT: must/),

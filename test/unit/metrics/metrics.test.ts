@@ -53,6 +53,15 @@ describe('the collection on a scrape', () => {
     expect(text).not.toMatch(/^berth_branch_polls_due_oldest_timestamp_seconds /m);
   });
 
+  it('exports the number of open streams of changes, without labels', async () => {
+    const metrics = make();
+    let streams = 2;
+    metrics.hub().observer.streaming(() => streams);
+    expect(await metrics.registry.metrics()).toMatch(/^berth_change_streams 2$/m);
+    streams = 0;
+    expect(await metrics.registry.metrics()).toMatch(/^berth_change_streams 0$/m);
+  });
+
   it('exports no database value while the database does not respond, queries again, and exports the others', async () => {
     const metrics = make();
     let answers = false;

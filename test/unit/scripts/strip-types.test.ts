@@ -70,8 +70,9 @@ test('converts all of src to JavaScript that loads, with the same lines and with
 
   const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').length;
   for (const file of globSync('**/*', { cwd: join(root, 'src'), withFileTypes: true })) {
-    if (!file.isFile()) continue;
     const path = join(file.parentPath, file.name);
+    // Vite builds the console.
+    if (!file.isFile() || path.startsWith(join(root, 'src/console/'))) continue;
     const copy = path.replace(join(root, 'src'), join(folder, 'src')).replace(/\.ts$/, '.js');
     expect(linesOf(copy), path).toBe(linesOf(path));
   }

@@ -10,7 +10,7 @@ import type { LogsOptions } from './logs.ts';
 
 /** `berth logs`. */
 
-const DETAILS = `Also prints the output of the database and the cache. Berth reads logs from the cluster and does not store them. With
+const DETAILS = `Also prints the output of the database and the cache. Berth reads logs from the cluster, and keeps the lines only until they are sent. With
 -o json, each line is an object.`;
 
 /** Maximum of the API. */

@@ -8,8 +8,8 @@ import { calling, callsApi } from '../call.ts';
 /** `berth objects`, `berth top`. */
 
 const OBJECTS = `Without an object, the command prints all objects in the cluster, each below its owner. With an object, such as
-Pod/shop-1a2b3c4d-api-5f6d8-x2x4k, it prints the object as YAML and its events. Values of secrets are masked, and Secrets have only
-their names. The listener of the cluster reads the objects when the command runs.`;
+Pod/shop-1a2b3c4d-api-5f6d8-x2x4k, it prints the object as YAML and its events. The values of the secrets of the deployment are masked,
+and Secrets have only their names. The listener of the cluster reads the objects when the command runs.`;
 
 const TOP = `Prints what each container uses, beside its requests and limits. Usage needs a metrics API in the cluster, such as that of
 metrics-server.`;

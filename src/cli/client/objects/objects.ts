@@ -53,9 +53,13 @@ export function treeOf(objects: readonly ClusterObject[]): Branch[] {
 }
 
 /** Notes what is missing in a map. */
-export function noteMissing(context: Context, { truncated, unread }: ObjectMap): void {
+export function noteMissing(
+  context: Pick<Context, 'note'>,
+  { omitted, unread }: Pick<ObjectMap, 'omitted' | 'unread'>,
+): void {
   for (const { kind, message } of unread) context.note(`${cell(kind)} is missing: ${cell(message)}`);
-  if (truncated) context.note('the deployment has more objects than the API returns');
+  for (const { kind, count, exact } of omitted)
+    context.note(`${exact ? '' : 'at least '}${count} more objects of the kind ${cell(kind)} are not listed`);
 }
 
 export async function readMap(context: Context, name: string): Promise<ObjectMap> {

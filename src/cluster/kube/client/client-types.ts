@@ -44,12 +44,14 @@ export interface ListOptions extends CallOptions, Selection {
   /** Page size; absent: everything in one response. */
   limit?: number;
   continue?: string;
+  /** Maximum size of the response; a larger one is a `response_too_large`. Absent: unlimited. */
+  maxBytes?: number;
   resourceVersion?: string;
   resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
 export interface ListAllOptions<T>
-  extends Omit<ListOptions, 'continue' | 'resourceVersion' | 'resourceVersionMatch'> {
+  extends Omit<ListOptions, 'continue' | 'maxBytes' | 'resourceVersion' | 'resourceVersionMatch'> {
   /** Applied to each item as it arrives, so that the full objects are not all in memory at once. */
   transform?: (item: T) => T;
   /**

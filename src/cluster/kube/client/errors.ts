@@ -16,6 +16,8 @@ export type KubeErrorKind =
   | 'server'
   | 'timeout'
   | 'network'
+  /** The response has more bytes than the caller allows. */
+  | 'response_too_large'
   | 'aborted';
 
 /**

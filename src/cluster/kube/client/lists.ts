@@ -34,6 +34,7 @@ export class Lists {
       action: `list ${resource.plural}${namespace ? ` in ${namespace}` : ''}`,
       verb: 'list',
       resource: resource.plural,
+      maxBytes: options.maxBytes,
       timeoutMs: options.timeoutMs,
       signal: options.signal,
     });

@@ -32,6 +32,8 @@ export interface HttpCall {
   confidential?: boolean;
   /** A write that waits neither for other writes nor for the end of a pause. */
   atOnce?: boolean;
+  /** Maximum size of the body of the response. */
+  maxBytes?: number;
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -82,7 +84,7 @@ export class HttpExecutor {
   #exchange(call: HttpCall, signal: AbortSignal): Promise<Answer> {
     return this.#observed(call, async () => {
       const response = await this.#send(call, signal, 'calls');
-      const text = await readAll(response.body, signal, call.action);
+      const text = await readAll(response.body, signal, call.action, call.maxBytes);
       failOnStatus(call, response, text);
       return { status: response.status, body: parseJson(text, call.action) };
     });
@@ -225,14 +227,35 @@ function queryString(query: HttpCall['query'] = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-function readAll(body: Readable, signal: AbortSignal, action: string): Promise<string> {
+const tooLarge = (action: string, maxBytes: number) =>
+  new KubeError({
+    kind: 'response_too_large',
+    message: `failed to ${action}: the response has more than ${maxBytes} bytes`,
+  });
+
+function readAll(
+  body: Readable,
+  signal: AbortSignal,
+  action: string,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let bytes = 0;
     let ended = false;
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
-    body.on('data', (chunk: Buffer) => chunks.push(chunk));
+    body.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      reject(tooLarge(action, maxBytes));
+      body.destroy();
+    });
     body.once('end', () => {
       ended = true;
       resolve(Buffer.concat(chunks).toString('utf8'));

@@ -1,5 +1,6 @@
 import type { LogChunk, LogRequest } from '../../../contract/protocol/log-protocol.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { type Clock, sleep } from '../../kube/client/clock.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
 import type { Term } from '../session/term.ts';
@@ -38,6 +39,9 @@ export const namesOf = (request: LogRequest) => ({
   ...fieldsOfRead(request),
   logRequestId: request.request_id,
 });
+
+/** The end of a log as part of a chunk. */
+export const inChunk = ({ end, reason }: StreamEnd) => ({ end, end_reason: reason });
 
 export class LogDelivery {
   readonly #options: DeliveryOptions;

@@ -8,15 +8,22 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/client/clock.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
+import { listAllForReaders } from './list-for-readers.ts';
 import { LogBuffer } from './log-buffer.ts';
-import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
+import { type DeliveryOptions, inChunk, LogDelivery, namesOf } from './log-delivery.ts';
 import { SKIPPED_LINE, selectContainers, skippedSentence } from './log-slots.ts';
-import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
+import {
+  type LoggedContainer,
+  loggedContainers,
+  podSelector,
+  statusOnly,
+  type WorkloadPod,
+} from './workload-pod.ts';
 
 /** Reads the logs of one deployment for one reader, optionally follows them, and sends them in chunks. */
 
 export interface ReadingOptions extends DeliveryOptions {
-  readonly client: Pick<KubeClient, 'listAll' | 'readLog'>;
+  readonly client: Pick<KubeClient, 'list' | 'listAll' | 'readLog'>;
   /** Fires to stop the read. */
   readonly signal: AbortSignal;
 }
@@ -60,9 +67,6 @@ const STOPPED: StreamEnd = {
 };
 const STOP_MS = 1000;
 const AWAY: StreamEnd = { end: 'The cluster of the deployment does not respond.', reason: 'failed' };
-
-/** The end of a log as part of a chunk. */
-const inChunk = ({ end, reason }: StreamEnd) => ({ end, end_reason: reason });
 
 const newTail = (isFirst: boolean): Tail => ({
   at: undefined,
@@ -171,12 +175,10 @@ export class LogReading {
 
   async #containers(): Promise<LoggedContainer[]> {
     const { client, request } = this.#options;
-    const { items } = await client.listAll<WorkloadPod>(RESOURCES.Pod, {
-      namespace: request.namespace,
-      labelSelector: podSelector(request),
-      signal: this.#ending.signal,
-    });
-    const all = items.flatMap((pod) => loggedContainers(pod, request.query.previous));
+    const { signal } = this.#ending;
+    const selected = { namespace: request.namespace, labelSelector: podSelector(request), signal };
+    const pods = await listAllForReaders<WorkloadPod>(client, RESOURCES.Pod, selected, statusOnly);
+    const all = pods.flatMap((pod) => loggedContainers(pod, request.query.previous));
     const present = new Set(all.map(({ key }) => key));
     for (const [key, tail] of this.#tails) if (!present.has(key) && !tail.isRunning) this.#tails.delete(key);
     return all;

@@ -1,15 +1,17 @@
-import { type LogRequest, MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
+import type { LogRequest } from '../../../contract/protocol/log-protocol.ts';
 import type { ObjectRequest } from '../../../contract/protocol/object-protocol.ts';
 import { MAX_WAIT_SECONDS } from '../../../contract/protocol/work-protocol.ts';
 import { LISTENER_ABILITIES } from '../../../domain/core/log-query.ts';
+import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/client/clock.ts';
 import { serveObjectRequest } from '../objects/serve-object-request.ts';
 import type { ResourceView } from '../resource-view.ts';
 import { backOff, type HubFailureOptions } from '../session/hub-backoff.ts';
 import { type HubClient, HubError } from '../session/hub-client.ts';
-import { namesOf } from './log-delivery.ts';
+import { inChunk, LogDelivery, namesOf } from './log-delivery.ts';
 import { LogReading } from './log-reading.ts';
+import { ReaderLimits } from './reader-limits.ts';
 
 /**
  * Polls the hub for requests to read logs of workloads and objects of deployments, and serves each request until its reader is
@@ -38,24 +40,46 @@ const UNPROCESSABLE = 422;
  */
 const LEGACY_WAIT_SECONDS = 4;
 
+const BUSY: StreamEnd = {
+  end: 'The listener of the cluster serves too many readers of logs. Try again later.',
+  reason: 'failed',
+};
+
+/** Serves one reader of logs. Never rejects. */
+async function serveLogRequest(
+  { limits, ...options }: LogRequestsOptions & { readonly limits: ReaderLimits },
+  request: LogRequest,
+): Promise<void> {
+  const { client, logger, signal } = options;
+  const leave = limits.enter('logs', request);
+  try {
+    if (leave === null) {
+      await new LogDelivery({ ...options, request }).deliver({ seq: 1, lines: [], ...inChunk(BUSY) }, signal);
+      return;
+    }
+    const inTurn = { ...limits.client(client, request), readLog: client.readLog.bind(client) };
+    await new LogReading({ ...options, client: inTurn, request }).run();
+  } catch (error) {
+    logger.error({ ...namesOf(request), err: error }, 'failed to serve a log request');
+  } finally {
+    leave?.();
+  }
+}
+
 /** Resolves when the signal has fired and all reads have ended. */
 export async function serveLogRequests(options: LogRequestsOptions): Promise<void> {
-  const { hub, term, signal, clock, logger } = options;
+  const { hub, term, signal, clock } = options;
   const running = new Set<Promise<void>>();
-  const begin = (request: LogRequest) => {
-    // The hub also limits readers, but other versions of the hub may not.
-    if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
-    const reading = new LogReading({ ...options, request })
-      .run()
-      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to serve a log request'))
-      .finally(() => running.delete(reading));
+  const limits = new ReaderLimits();
+  const keep = (reading: Promise<void>) => {
     running.add(reading);
+    void reading.finally(() => running.delete(reading));
   };
-  const readings = new Set<Promise<void>>();
+  const begin = (request: LogRequest) => {
+    if (options.view.covers(request.namespace)) keep(serveLogRequest({ ...options, limits }, request));
+  };
   const readObjects = (request: ObjectRequest) => {
-    if (readings.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
-    const reading = serveObjectRequest(options, request).finally(() => readings.delete(reading));
-    readings.add(reading);
+    if (options.view.covers(request.namespace)) keep(serveObjectRequest({ ...options, limits }, request));
   };
   let failures = 0;
   let sendsCapabilities = true;
@@ -79,5 +103,5 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
       }
     }
   }
-  await Promise.all([...running, ...readings]);
+  await Promise.all(running);
 }

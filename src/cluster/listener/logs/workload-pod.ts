@@ -30,6 +30,22 @@ export interface WorkloadPod extends KubeObject {
   };
 }
 
+/** A pod with the fields above only. */
+export const statusOnly = ({ apiVersion, kind, metadata, status }: WorkloadPod): WorkloadPod => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    uid: metadata.uid,
+    labels: metadata.labels,
+  },
+  status: {
+    initContainerStatuses: status?.initContainerStatuses,
+    containerStatuses: status?.containerStatuses,
+  },
+});
+
 /** One run of a container. A restart begins a new run with a separate log. */
 export interface LoggedContainer {
   readonly key: string;

@@ -1,4 +1,4 @@
-import { MAX_MANIFEST_CHARACTERS, MAX_MAP_CHARACTERS } from '../../../contract/protocol/object-protocol.ts';
+import { MAX_MANIFEST_CHARACTERS } from '../../../contract/protocol/object-protocol.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
@@ -6,7 +6,6 @@ import {
   type ClusterObject,
   clusterTime,
   MAX_OBJECT_EVENTS,
-  MAX_OBJECTS,
   type ObjectEvent,
   type ReadKind,
 } from '../../../domain/core/object-map.ts';
@@ -59,18 +58,6 @@ export function secretObjects(workloads: readonly KubeObject[]): ClusterObject[]
     message: null,
     created_at: null,
   }));
-}
-
-/** The first objects that fit into a message, and whether some did not. */
-export function fitting(objects: readonly ClusterObject[]): { objects: ClusterObject[]; truncated: boolean } {
-  const fits: ClusterObject[] = [];
-  let room = MAX_MAP_CHARACTERS;
-  for (const object of objects.slice(0, MAX_OBJECTS)) {
-    room -= JSON.stringify(object).length;
-    if (room < 0) break;
-    fits.push(object);
-  }
-  return { objects: fits, truncated: fits.length < objects.length };
 }
 
 /** Annotation of `kubectl apply`: a copy of the object. */

@@ -11,50 +11,33 @@ import {
   type ReadKind,
   type UnreadKind,
 } from '../../../domain/core/object-map.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
-import {
-  clusterObject,
-  fitting,
-  manifestOf,
-  objectEvents,
-  type SeenEvent,
-  secretObjects,
-} from './cluster-object.ts';
+import { listForReaders, listPageForReaders } from '../logs/list-for-readers.ts';
+import type { ReaderClient } from '../logs/reader-limits.ts';
+import { clusterObject, manifestOf, objectEvents, type SeenEvent, secretObjects } from './cluster-object.ts';
 import { OPTIONAL_READ_KINDS } from './object-kinds.ts';
 import { readUsage } from './read-usage.ts';
+import { selectObjects } from './select-objects.ts';
 
 /** Reads the objects of a deployment in the cluster, for one reader. Every list has the label of the deployment. */
 
-/** Maximum number of objects of a kind. */
-const PAGE = 500;
-/** Timeout of a list. All lists of a map together take at most three times as long. */
+/** Timeout of a list. */
 const LIST_MS = 5_000;
-/** Number of concurrent lists of one reader. */
-const AT_ONCE = 5;
+/** Maximum number of events that are read, of which the newest are shown. An event that occurs again is counted. */
+const EVENTS = 500;
 
 export interface ReadingOptions {
-  readonly client: Pick<KubeClient, 'list'>;
+  readonly client: Pick<ReaderClient, 'list'>;
   readonly request: ObjectRequest;
-  /** Fires to stop the read. */
+  /** Fires to stop the read, or when its time is over. */
   readonly signal: AbortSignal;
 }
 
-/** What a list selects. */
-export interface Selected {
-  readonly namespace: string;
-  readonly labelSelector: string;
-  readonly limit: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
-const selectedBy = ({ request, signal }: ReadingOptions): Selected => ({
+const selectedBy = ({ request, signal }: ReadingOptions) => ({
   namespace: request.namespace,
   labelSelector: `${LABELS.deploymentId}=${request.deployment_id}`,
-  limit: PAGE,
   timeoutMs: LIST_MS,
   signal,
 });
@@ -70,6 +53,8 @@ interface KindRead {
 function unreadOf(kind: string, error: unknown): UnreadKind {
   if (isKubeError(error, 'forbidden'))
     return { kind, message: `The listener lacks the right to list objects of this kind. Upgrade its chart.` };
+  if (isKubeError(error, 'response_too_large'))
+    return { kind, message: 'The objects of this kind are too large to be read.' };
   return { kind, message: 'The cluster did not return the objects in time.' };
 }
 
@@ -78,7 +63,11 @@ const isMissingKind = (kind: ReadKind, error: unknown) =>
 
 async function readKind(options: ReadingOptions, kind: ReadKind): Promise<KindRead> {
   try {
-    const { items, continue: next } = await options.client.list(RESOURCES[kind], selectedBy(options));
+    const { items, continue: next } = await listForReaders(
+      options.client,
+      RESOURCES[kind],
+      selectedBy(options),
+    );
     return { kind, objects: items, hasMore: next !== undefined, unread: null };
   } catch (error) {
     const unread = isMissingKind(kind, error) ? null : unreadOf(kind, error);
@@ -86,44 +75,48 @@ async function readKind(options: ReadingOptions, kind: ReadKind): Promise<KindRe
   }
 }
 
-async function readKinds(options: ReadingOptions): Promise<KindRead[]> {
-  const reads: KindRead[] = [];
-  for (let from = 0; from < READ_KINDS.length; from += AT_ONCE) {
-    const kinds = READ_KINDS.slice(from, from + AT_ONCE);
-    reads.push(...(await Promise.all(kinds.map((kind) => readKind(options, kind)))));
-  }
-  return reads;
-}
-
 const USERS: readonly string[] = ['Deployment', 'StatefulSet'] satisfies readonly ReadKind[];
 
 async function readMap(options: ReadingOptions): Promise<ObjectMapResult> {
+  // The client of a reader limits how many of these lists are concurrent.
   const [reads, { usage, metrics }] = await Promise.all([
-    readKinds(options),
+    Promise.all(READ_KINDS.map((kind) => readKind(options, kind))),
     readUsage(options.client, selectedBy(options)),
   ]);
-  const objects = reads.flatMap(({ kind, objects: found }) =>
-    found.map((object) => clusterObject(kind, object, usage)),
-  );
-  const users = reads.filter(({ kind }) => USERS.includes(kind)).flatMap(({ objects: found }) => found);
-  const all = fitting([...objects, ...secretObjects(users)]);
-  return {
-    objects: all.objects,
-    truncated: all.truncated || reads.some(({ hasMore }) => hasMore),
-    unread: reads.flatMap(({ unread }) => unread ?? []),
-    metrics,
-  };
+  const users = reads.filter(({ kind }) => USERS.includes(kind)).flatMap(({ objects }) => objects);
+  const selected = selectObjects([
+    ...reads.map(({ kind, objects, hasMore }) => ({
+      kind,
+      objects: objects.map((object) => clusterObject(kind, object, usage)),
+      hasMore,
+    })),
+    { kind: 'Secret', objects: secretObjects(users), hasMore: false },
+  ]);
+  return { ...selected, unread: reads.flatMap(({ unread }) => unread ?? []), metrics };
 }
+
+const MORE_EVENTS: UnreadKind = {
+  kind: 'Event',
+  message: `The object has more than ${EVENTS} events. Some of them were not read.`,
+};
 
 async function readEvents(
   options: ReadingOptions,
-  uid: string,
+  kind: ReadKind,
+  { name, uid = '' }: KubeObject['metadata'],
 ): Promise<Pick<ObjectResult, 'events' | 'unread'>> {
   const { labelSelector: _, ...selected } = selectedBy(options);
   try {
-    const fieldSelector = `involvedObject.uid=${uid}`;
-    const { items } = await options.client.list<SeenEvent>(RESOURCES.Event, { ...selected, fieldSelector });
-    return { events: objectEvents(items), unread: [] };
+    const about = { kind, name, uid };
+    const fieldSelector = Object.entries(about)
+      .map(([field, value]) => `involvedObject.${field}=${value}`)
+      .join();
+    const { items, continue: next } = await listPageForReaders<SeenEvent>(options.client, RESOURCES.Event, {
+      ...selected,
+      fieldSelector,
+      limit: EVENTS,
+    });
+    return { events: objectEvents(items), unread: next === undefined ? [] : [MORE_EVENTS] };
   } catch (error) {
     return { events: [], unread: [unreadOf('Event', error)] };
   }
@@ -132,13 +125,13 @@ async function readEvents(
 type OneObject = Extract<ObjectQuery, { read: 'object' }>;
 
 async function readObject(options: ReadingOptions, { kind, name }: OneObject): Promise<ObjectResult | null> {
-  const { items } = await options.client.list<UntypedObject>(RESOURCES[kind], {
+  const { items } = await listForReaders<UntypedObject>(options.client, RESOURCES[kind], {
     ...selectedBy(options),
     fieldSelector: `metadata.name=${name}`,
   });
   const [object] = items;
   if (object === undefined) return null;
-  const events = await readEvents(options, object.metadata.uid ?? '');
+  const events = await readEvents(options, kind, object.metadata);
   return { object: clusterObject(kind, object), manifest: manifestOf(object), ...events };
 }
 

@@ -1,11 +1,11 @@
 import type { ObjectMetrics } from '../../../domain/core/object-map.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import { isKubeError } from '../../kube/client/errors.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
+import { listForReaders, type Selected } from '../logs/list-for-readers.ts';
+import type { ReaderClient } from '../logs/reader-limits.ts';
 import type { Usage } from './cluster-object.ts';
 import { amountsOf } from './pod-view.ts';
-import type { Selected } from './read-objects.ts';
 
 /** Reads the usage of pods from the metrics API, which a cluster may not have. */
 
@@ -18,20 +18,22 @@ interface PodMetrics extends KubeObject {
 
 const NONE = 'The cluster has no metrics API (metrics.k8s.io).';
 const DENIED = 'The listener lacks the right to list pods.metrics.k8s.io.';
+const TOO_LARGE = 'The metrics of the pods are too large to be read.';
 const AWAY = 'The metrics API of the cluster does not respond.';
 
 function reasonOf(error: unknown): string {
   if (isKubeError(error, 'unknown_resource', 'not_found')) return NONE;
-  return isKubeError(error, 'forbidden') ? DENIED : AWAY;
+  if (isKubeError(error, 'forbidden')) return DENIED;
+  return isKubeError(error, 'response_too_large') ? TOO_LARGE : AWAY;
 }
 
 /** Never rejects. */
 export async function readUsage(
-  client: Pick<KubeClient, 'list'>,
+  client: Pick<ReaderClient, 'list'>,
   selected: Selected,
 ): Promise<{ usage?: Usage; metrics: ObjectMetrics }> {
   try {
-    const { items } = await client.list<PodMetrics>(RESOURCES.PodMetrics, selected);
+    const { items } = await listForReaders<PodMetrics>(client, RESOURCES.PodMetrics, selected);
     const usage = new Map(
       items.map(({ metadata, containers = [] }) => [
         metadata.name,

@@ -1,6 +1,6 @@
 import { buildFailureSchema } from '../../../contract/resource/build.ts';
 import { type BuildFailureReason, type BuildStep, buildFailureReason } from '../../../domain/builds/build.ts';
-import { maskCredentials, outputTail } from '../access/masking.ts';
+import { maskCredentials, outputTail } from '../../../domain/redaction/printed-credentials.ts';
 import type { ObservedContainer, ObservedPod } from '../observed.ts';
 import { imageFailureReason } from './image-failure.ts';
 import { stepsOf } from './observed-build.ts';

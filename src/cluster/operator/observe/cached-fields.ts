@@ -1,8 +1,8 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
+import { outputTail } from '../../../domain/redaction/printed-credentials.ts';
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../../kube/client/object.ts';
 import { isWhole } from '../../kube/compare/managed-fields.ts';
-import { outputTail } from '../access/masking.ts';
 import { WITHHELD_OUTPUT, waitingWithoutValues } from '../access/withheld-output.ts';
 import type { ChildObject, ObservedPod, PodCondition } from '../observed.ts';
 import { foreignFields } from './ownership.ts';

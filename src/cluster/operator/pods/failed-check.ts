@@ -1,4 +1,4 @@
-import { maskCredentials } from '../access/masking.ts';
+import { maskCredentials } from '../../../domain/redaction/printed-credentials.ts';
 import type { FailedCheck, ObservedPod, WarningEvent } from '../observed.ts';
 import type { PodTrouble } from './pod-trouble.ts';
 

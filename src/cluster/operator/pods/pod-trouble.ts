@@ -2,8 +2,8 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
+import { maskCredentials } from '../../../domain/redaction/printed-credentials.ts';
 import { hasEnded } from '../../kube/client/object.ts';
-import { maskCredentials } from '../access/masking.ts';
 import {
   type Observed,
   type ObservedContainer,

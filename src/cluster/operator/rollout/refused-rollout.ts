@@ -1,5 +1,5 @@
+import { maskCredentials } from '../../../domain/redaction/printed-credentials.ts';
 import { componentName } from '../../../workloads/names.ts';
-import { maskCredentials } from '../access/masking.ts';
 import { actionId } from '../action.ts';
 import type { Decision } from '../decide/decide.ts';
 import { contractField } from '../observe/contract-field.ts';

@@ -160,7 +160,7 @@ export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps, watch = crea
       }
       onDisconnect(reply, readers.enter(tenantId));
       cutOff(reply, FOLLOW_MS);
-      const lost = watch.lost(request, reply);
+      const lost = await watch.lost(request, reply);
       const signal = AbortSignal.any([disconnectSignal(reply, closing), lost.signal]);
       const lines = follow({ readPage, hints, id: revisionId, page, signal });
       return sendLines(reply, untilLost(lines, lost), deps.logger);

@@ -1,13 +1,11 @@
-import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { withoutBuildResult } from '../../../domain/run-settings/procfile.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { quotaUsage } from '../deployments/deployment-quota.ts';
-import { newRevision } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
+import { reviseSource } from '../revisions/revise-source.ts';
 
 /** Creates the revision for a new commit of the tracked branch. Both webhooks and the poller use this module. */
 
@@ -43,19 +41,13 @@ export async function reviseTo(
   };
   const asked = { deploymentId, sourceConfig, sourceRevisionConfig, secretNames };
   const usage = await quotaUsage(deps, transaction, tenantId, asked);
-  const revision = newRevision(before.source, sourceRevisionConfig);
-  await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
-    expectedGeneration: before.generation,
-    sourceConfig,
+  const { revisionId } = await reviseSource(deps, transaction, before, {
     sourceRevisionConfig,
-    secrets: { kind: 'set', id: before.secrets?.id ?? null },
-    imageVersion: null,
-    revision,
     usage,
     actor,
-    reason: 'CommitPushed' satisfies Reason,
+    reason: 'CommitPushed',
     message: `Branch ${branch} is now at commit ${shortCommit(commit)}. This commit will be built.`,
     details: { branch, commit, ...details },
   });
-  return revision.id;
+  return revisionId;
 }

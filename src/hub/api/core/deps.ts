@@ -76,6 +76,8 @@ export interface ApiDeps {
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
+  /** The built web console; absent or null: it is switched off. */
+  readonly console?: { readonly folder: string } | null;
   /** Hosts of all parts of the platform, which deployments must not use; absent: only the host of publicUrl. */
   readonly platformHosts?: readonly string[];
   /** Client of the git hosts of integrations. */
@@ -94,6 +96,8 @@ export interface ApiDeps {
   readonly sourceStore?: SourceStore | null;
   /** How long an upload waits for its turn, in milliseconds; default: 20 s. */
   readonly uploadWaitMs?: number;
+  /** How long an upload keeps its place while other tenants wait, in milliseconds; default: a minute. */
+  readonly uploadKeptMs?: number;
   /** Time in which the next part of an upload must arrive, in milliseconds; default: 30 s. */
   readonly uploadIdleMs?: number;
   /** Lifetime of push credentials, in seconds; default: one hour. */

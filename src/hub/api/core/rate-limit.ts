@@ -14,6 +14,8 @@ export interface RateLimits {
   readonly failures: Rate | null;
   /** Deliveries of the webhooks of one integration; null or absent: unlimited. */
   readonly webhooks?: Rate | null;
+  /** Reads of logs and objects in the clusters of one tenant; null or absent: unlimited. */
+  readonly clusterReads?: Rate | null;
 }
 
 /**
@@ -90,6 +92,11 @@ export interface RateLimiter {
   deviceLogin(request: FastifyRequest): void;
   /** Whether a login of a device is polled far more often than its interval allows. @param codeHash hash of its code */
   isPolledTooOften(codeHash: string): boolean;
+  /**
+   * Limits reads of logs and objects, each of which costs the listener and the API server of the cluster up to 15 calls.
+   * @throws ApiError 429 when the tenant has read too often
+   */
+  clusterRead(tenantId: string): void;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
   /**
@@ -117,11 +124,12 @@ export function createLimiter(
   limits: RateLimits | null,
   clock: () => number = performance.now.bind(performance),
 ) {
-  const { perKey = null, failures = null, webhooks = null } = limits ?? {};
+  const { perKey = null, failures = null, webhooks = null, clusterReads = null } = limits ?? {};
   const keys = bucketsOf(perKey);
   const listeners = bucketsOf(perKey === null ? null : scaled(perKey, LISTENER_FACTOR));
   const addresses = bucketsOf(failures);
   const integrations = bucketsOf(webhooks);
+  const readers = bucketsOf(clusterReads);
   const rules = bucketsOf(failures === null ? null : EXCHANGES);
   const devices = bucketsOf(failures === null ? null : DEVICE_LOGINS);
   const polls = bucketsOf(failures === null ? null : DEVICE_POLLS);
@@ -147,6 +155,10 @@ export function createLimiter(
       if (wait > 0) throw tooMany('Too many logins were started from this address. Try again later.', wait);
     },
     isPolledTooOften: (codeHash) => (polls?.take(codeHash, clock()) ?? 0) > 0,
+    clusterRead(tenantId) {
+      const wait = readers?.take(tenantId, clock()) ?? 0;
+      if (wait > 0) throw tooMany('The tenant reads logs and objects too often. Try again later.', wait);
+    },
     delivery(integrationId) {
       const wait = integrations?.take(integrationId, clock()) ?? 0;
       if (wait > 0)

@@ -100,7 +100,7 @@ function createFollowing(app: FastifyInstance, deps: ApiDeps, watch: AccessWatch
     query: EventsQuery,
   ): Promise<FastifyReply> => {
     onDisconnect(reply, readers.enter(tenantId ?? PLATFORM));
-    const lost = watch.lost(request, reply);
+    const lost = await watch.lost(request, reply);
     const signal = AbortSignal.any([disconnectSignal(reply, closing), lost.signal]);
     const horizon = await feed.now();
     const place = await scope.read((reader) => placeOf(reader, tenantId, query, horizon));

@@ -88,9 +88,10 @@ async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
   }
 }
 
-const presentRequest = ({ id, deploymentId, namespace, httpRequestId }: TakenLogRequest) => ({
+const presentRequest = ({ id, deploymentId, tenantId, namespace, httpRequestId }: TakenLogRequest) => ({
   request_id: id,
   deployment_id: deploymentId,
+  tenant_id: tenantId,
   namespace,
   ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
 });

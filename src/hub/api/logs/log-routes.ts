@@ -24,11 +24,12 @@ import {
   untilLost,
 } from '../core/line-stream.ts';
 import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { maskQuery, showsSecrets } from '../deployments/deployment-response.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { createAccessWatch } from '../tenancy/access-watch.ts';
-import { LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
+import type { AccessWatch } from '../tenancy/access-watch.ts';
+import { type LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
 
 const DEFAULT_LINES = 500;
@@ -173,16 +174,21 @@ async function readerOf(
   });
 }
 
+export interface LogAccess {
+  readonly limiter: RateLimiter;
+  readonly watch: AccessWatch;
+  readonly masks: LogMasks;
+}
+
 /** `/v2/deployments/{id}/logs`. */
-export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAccessWatch(deps)): void {
+export function logRoutes(app: FastifyInstance, deps: ApiDeps, { limiter, watch, masks }: LogAccess): void {
   const closing = shutdownSignal(app);
   const readers = createReaders(READERS);
   const hints = deps.logHints ?? createWorkHints();
-  const masks = new LogMasks(deps.secretBox);
 
-  const begin = (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
+  const begin = async (request: FastifyRequest, reply: FastifyReply, tenantId: string) => {
     onDisconnect(reply, readers.enter(tenantId));
-    const lost = watch.lost(request, reply);
+    const lost = await watch.lost(request, reply);
     return { lost, signal: AbortSignal.any([disconnectSignal(reply, closing), lost.signal]) };
   };
 
@@ -194,7 +200,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAcc
         tags: ['deployments'],
         summary: 'Get the logs of a deployment',
         description:
-          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and does not store them. For keys without the scope secrets:read, and with mask_secrets, the values of secrets are masked. Logs of a deployment with secret_references need this scope and mask_secrets=false, because Berth does not know their values.",
+          "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and keeps the lines only until they are sent. For keys without the scope secrets:read, and with mask_secrets, the values of secrets are masked. Logs of a deployment with secret_references need this scope and mask_secrets=false, because Berth does not know their values.",
         params,
         querystring: query,
         response: {
@@ -215,13 +221,18 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, watch = createAcc
         deploymentId: request.params.deployment_id,
         mask,
       });
-      const { lost, signal } = begin(request, reply, common.tenantId);
+      limiter.clusterRead(common.tenantId);
+      const { lost, signal } = await begin(request, reply, common.tenantId);
       const longestMs = follow ? FOLLOW_MS : READ_MS;
       const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
       // An older listener does not support `previous`, so the request names it only when it is used.
       const asked = { ...rest, follow, ...(previous ? { previous } : {}) };
       const batches = readWorkloadLogs({ ...common, ...held }, asked);
-      if (!follow) return reply.send((await readWhole(batches)) as never);
+      if (!follow) {
+        const whole = await readWhole(batches);
+        await watch.ensure(request);
+        return reply.send(whole as never);
+      }
       cutOff(reply, FOLLOW_MS);
       // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
       const close = () => void batches.return(undefined).catch(() => undefined);

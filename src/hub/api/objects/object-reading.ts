@@ -24,10 +24,17 @@ const NOT_STARTED =
 const LATE = 'The listener of the cluster did not send the objects within the time limit. Try again.';
 const FULL = 'Too many objects of this cluster are being read at the same time. Try again later.';
 
-const full = () => new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
+/** Too many reads of objects, of this hub or of the listener. */
+export const full = () => new ApiError(429, FULL, { retryAfterSeconds: FULL_RETRY_SECONDS });
 
 /** What a listener sends. */
 export type ObjectsRead = Omit<ObjectAnswer, 'epoch'>;
+
+/** What a listener sent, and its size as JSON. */
+export interface SizedRead {
+  readonly read: ObjectsRead;
+  readonly characters: number;
+}
 
 export interface ObjectReading extends ReadPlace {
   readonly deps: Pick<ApiDeps, 'database' | 'objectAnswerMs'>;
@@ -37,7 +44,7 @@ export interface ObjectReading extends ReadPlace {
 }
 
 /** @throws ApiError 429 too many readers, 503 the server shuts down, 504 the listener does not answer */
-export async function readObjects(reading: ObjectReading, query: ObjectQuery): Promise<ObjectsRead> {
+export async function readObjects(reading: ObjectReading, query: ObjectQuery): Promise<SizedRead> {
   const { id, scope, close } = await openRead(reading, { kind: 'objects', query }, full);
   try {
     return await answerTo(reading, scope, id);
@@ -50,14 +57,15 @@ async function answerTo(
   { deps: { objectAnswerMs = ANSWER_MS }, hints, signal }: ObjectReading,
   scope: Scope,
   id: string,
-): Promise<ObjectsRead> {
+): Promise<SizedRead> {
   const until = performance.now() + objectAnswerMs;
   while (!signal.aborted) {
     const ticket = hints.ticket(id);
     const chunks = await scope.transaction((transaction) => fetchLogChunks(transaction, id));
     if (chunks === null) throw full();
     const [chunk] = chunks;
-    if (chunk !== undefined) return JSON.parse(chunk.body) as ObjectsRead;
+    if (chunk !== undefined)
+      return { read: JSON.parse(chunk.body) as ObjectsRead, characters: chunk.body.length };
     if (performance.now() > until) {
       const isWaiting = await scope.read((reader) => awaitsFeature(reader, id));
       const detail = isWaiting ? NOT_STARTED : LATE;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
@@ -9,9 +9,11 @@ import {
   objectEventSchema,
   objectMetricsSchema,
   objectNameSchema,
+  omittedObjectsSchema,
   READ_KINDS,
   unreadKindSchema,
 } from '../../../domain/core/object-map.ts';
+import type { Reader } from '../../store/core/database.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { mayPrintReferences } from '../../store/deployments/revisions.ts';
 import { listenerAbilities } from '../../store/listeners/log-requests.ts';
@@ -21,20 +23,14 @@ import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { createReaders } from '../core/line-stream.ts';
 import { deploymentParams, noQuery } from '../core/query.ts';
+import type { RateLimiter } from '../core/rate-limit.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
-import { LogMasks } from '../logs/log-masks.ts';
+import type { LogMasks } from '../logs/log-masks.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
-import {
-  eventsWithoutMessages,
-  manifestWithoutMessages,
-  maskMessages,
-  maskTexts,
-  parseManifest,
-  toYaml,
-  withoutMessages,
-} from './object-text.ts';
-import { SharedReads } from './shared-reads.ts';
+import type { AccessWatch } from '../tenancy/access-watch.ts';
+import { mapAnswer, objectAnswer } from './object-answers.ts';
+import { full, type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
+import { ObjectSharing, type ReadResult, type Showing } from './object-sharing.ts';
 
 /** Maximum number of requests per process. Each can hold a response in memory. */
 const READERS = { tenant: 20, all: 200 };
@@ -46,7 +42,9 @@ const objectMapSchema = z
     resources: z
       .array(clusterObjectSchema)
       .describe('The custom resource first. The owner of an object comes before the object.'),
-    truncated: z.boolean().describe('true: the deployment has more objects.'),
+    omitted: z
+      .array(omittedObjectsSchema)
+      .describe('Kinds of which only the most important objects are listed. Empty: all objects are listed.'),
     unread: z
       .array(unreadKindSchema)
       .describe('Kinds whose objects could not be read. Empty: all kinds of the cluster were read.'),
@@ -61,7 +59,7 @@ const objectSchema = z
       .string()
       .nullable()
       .describe(
-        'The object as YAML, without managedFields. Values of secrets are masked. null: the object is too large.',
+        'The object as YAML, without managedFields. The values of the secrets of the deployment are masked. null: the object is too large.',
       ),
     events: z.array(objectEventSchema).describe('Events of Kubernetes about the object, newest first.'),
     unread: z.array(unreadKindSchema).describe('Not empty: the events could not be read.'),
@@ -80,24 +78,22 @@ const FAILURES: Readonly<Record<ObjectFailure, () => ApiError>> = {
   not_found: () => notFound('object'),
   denied: () => unreadable('The listener of the cluster lacks the right to read the object.'),
   unavailable: () => unreadable('The cluster of the deployment does not respond.'),
+  busy: full,
 };
 const UNREACHABLE =
   'The cluster of the deployment currently cannot be reached, so its objects cannot be read.';
 const UNKNOWN_ANSWER = 'The listener of the cluster sent an answer that this version does not support.';
 
-/** What a request reads, and how its result is masked. */
+/** What a request reads. */
 interface Place {
   readonly tenantId: string;
   readonly deploymentId: string;
   readonly listenerId: string;
-  /** Whether messages are withheld, because they can quote values that the hub does not know. */
-  readonly withholds: boolean;
 }
 
 /** @throws ApiError 404, 409, 503 */
 async function placeOf(deps: ApiDeps, request: FastifyRequest, deploymentId: string): Promise<Place> {
   const tenantId = tenantOf(request);
-  const sees = callerOf(request).scopes.includes('secrets:read');
   return deps.database.forTenant(tenantId).read(async (reader) => {
     const found = await findDeployment(reader, tenantId, deploymentId);
     if (found === null) throw notFound('deployment');
@@ -107,38 +103,88 @@ async function placeOf(deps: ApiDeps, request: FastifyRequest, deploymentId: str
     if (!alive && !(leased && returning)) throw unreadable(UNREACHABLE);
     const abilities = await listenerAbilities(reader, listenerId);
     if (abilities !== null && !abilities.includes('objects')) throw new ApiError(409, OUTDATED_LISTENER);
-    const withholds = !sees && (await mayPrintReferences(reader, tenantId, deploymentId));
-    return { tenantId, deploymentId, listenerId, withholds };
+    return { tenantId, deploymentId, listenerId };
   });
 }
 
-/** Reads through the listener, with the limits of this process. */
-function createReading(app: FastifyInstance, deps: ApiDeps) {
+export interface ObjectAccess {
+  readonly limiter: RateLimiter;
+  readonly masks: LogMasks;
+  readonly watch: Pick<AccessWatch, 'ensure'>;
+}
+
+/**
+ * Reads through the listener, with the limits of this process, and returns the text of the response. A shared read counts once
+ * in the rate of the tenant.
+ */
+function createReading(app: FastifyInstance, deps: ApiDeps, { limiter, masks, watch }: ObjectAccess) {
   const signal = shutdownSignal(app);
   const readers = createReaders(READERS, 'objects');
   const hints = deps.logHints ?? createWorkHints();
-  const shared = new SharedReads<ObjectsRead>();
-  return async (request: FastifyRequest, place: Place, query: ObjectQuery): Promise<ObjectsRead> => {
+  const sharing = new ObjectSharing();
+  const referencesOf = (reader: Reader, { tenantId, deploymentId }: Place) =>
+    mayPrintReferences(reader, tenantId, deploymentId);
+
+  /** Secrets and references are read before, because they can be removed while the listener reads what they appear in. */
+  const start = async (request: FastifyRequest, place: Place, query: ObjectQuery): Promise<ReadResult> => {
+    limiter.clusterRead(place.tenantId);
+    const maskNow = masks.of(place.tenantId, place.deploymentId);
+    const hadReferences = await deps.database.forTenant(place.tenantId).read(async (reader) => {
+      await maskNow(reader);
+      return referencesOf(reader, place);
+    });
+    const reading = { ...place, deps, hints, most: OF_LISTENER, httpRequestId: request.id, signal };
+    return { ...(await readObjects(reading, query)), maskNow, hadReferences };
+  };
+  /** What the caller may see now, after the wait. @throws ApiError 401 */
+  const showingOf = async (
+    request: FastifyRequest,
+    place: Place,
+    { maskNow, hadReferences }: ReadResult,
+  ): Promise<Showing> => {
+    await watch.ensure(request);
+    const sees = callerOf(request).scopes.includes('secrets:read');
+    return deps.database.forTenant(place.tenantId).read(async (reader) => {
+      const mask = await maskNow(reader);
+      return { mask, withholds: !sees && (hadReferences || (await referencesOf(reader, place))) };
+    });
+  };
+  return async (
+    request: FastifyRequest,
+    place: Place,
+    query: ObjectQuery,
+    render: (read: ObjectsRead, showing: Showing) => Promise<string>,
+  ): Promise<string> => {
     const leave = readers.enter(place.tenantId);
     try {
       const key = JSON.stringify([place.tenantId, place.deploymentId, query]);
-      const reading = { ...place, deps, hints, most: OF_LISTENER, httpRequestId: request.id, signal };
-      const result = await shared.get(key, () => readObjects(reading, query));
-      if (result.failure !== undefined) throw FAILURES[result.failure]();
-      return result;
+      const result = await sharing.results.get(key, () => start(request, place, query));
+      const showing = await showingOf(request, place, result);
+      const { read } = result;
+      if (read.failure !== undefined) throw FAILURES[read.failure]();
+      return await sharing.text(result, showing, () => render(read, showing));
     } finally {
       leave();
     }
   };
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sends a text that was formed through the schema of the route. */
+const sendText = (reply: FastifyReply, text: string) => reply.type(JSON_TYPE).serializer(String).send(text);
+
+/** Forms the text of a response through the schema of the route. */
+function writerOf(reply: FastifyReply): (answer: object) => string {
+  const write = reply.getSerializationFunction('200') as ((answer: object) => string) | undefined;
+  if (write === undefined) throw new Error('failed to send objects: the route has no schema for them');
+  return write;
+}
+
 /** `/v2/deployments/{id}/objects`. */
-export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const masks = new LogMasks(deps.secretBox);
-  const read = createReading(app, deps);
+export function objectRoutes(app: FastifyInstance, deps: ApiDeps, access: ObjectAccess): void {
+  const read = createReading(app, deps, access);
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const maskOf = ({ tenantId, deploymentId }: Place) =>
-    deps.database.forTenant(tenantId).read((reader) => masks.of(tenantId, deploymentId)(reader));
 
   routes.get(
     '/v2/deployments/:deployment_id/objects',
@@ -148,19 +194,20 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'List the objects of a deployment in its cluster',
         description:
-          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand, and Berth does not store them. Secrets are listed by name only. Values of secrets are masked in all texts.',
+          'Returns the Kubernetes objects of the deployment with their owners and states, and for pods their containers with requests, limits, and usage if the cluster has a metrics API. The listener reads the objects on demand. Berth keeps them only until the response is sent. Secrets are listed by name only. In messages, reasons and names of images, the values of the secrets of the deployment are masked, and in messages also credentials of a known form, such as `password=…`.',
         params: deploymentParams,
         querystring: noQuery,
         response: { 200: objectMapSchema, ...errorAnswers(404, 409, 504) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      const write = writerOf(reply);
       const place = await placeOf(deps, request, request.params.deployment_id);
-      const { map } = await read(request, place, { read: 'map' });
-      if (map === undefined) throw unreadable(UNKNOWN_ANSWER);
-      const { objects, ...rest } = map;
-      const shown = place.withholds ? objects.map(withoutMessages) : objects;
-      return maskMessages({ resources: shown, ...rest }, await maskOf(place));
+      const text = await read(request, place, { read: 'map' }, async ({ map }, showing) => {
+        if (map === undefined) throw unreadable(UNKNOWN_ANSWER);
+        return write(await mapAnswer(map, showing));
+      });
+      return sendText(reply, text);
     },
   );
 
@@ -172,31 +219,21 @@ export function objectRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Get an object of a deployment',
         description:
-          'Returns one object of the deployment with its YAML and its events. managedFields are left out, and values of secrets are masked. Secrets cannot be read.',
+          'Returns one object of the deployment with its YAML and its events. managedFields are left out. The values of the secrets of the deployment are masked in each value of the YAML, but not in keys. In messages, credentials of a known form are masked, too. Secrets cannot be read.',
         params,
         querystring: noQuery,
         response: { 200: objectSchema, ...errorAnswers(404, 409, 504) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      const write = writerOf(reply);
       const { deployment_id: deploymentId, kind, name } = request.params;
       const place = await placeOf(deps, request, deploymentId);
-      const { object: found } = await read(request, place, { read: 'object', kind, name });
-      if (found === undefined) throw unreadable(UNKNOWN_ANSWER);
-      const { object, events, unread } = found;
-      const manifest = found.manifest === null ? null : parseManifest(found.manifest);
-      const shown = place.withholds
-        ? {
-            object: withoutMessages(object),
-            events: eventsWithoutMessages(events),
-            manifest: manifest && manifestWithoutMessages(manifest),
-          }
-        : { object, events, manifest };
-      const mask = await maskOf(place);
-      return {
-        ...maskMessages({ object: shown.object, events: shown.events, unread }, mask),
-        yaml: shown.manifest && toYaml(maskTexts(shown.manifest, mask)),
-      };
+      const text = await read(request, place, { read: 'object', kind, name }, async ({ object }, showing) => {
+        if (object === undefined) throw unreadable(UNKNOWN_ANSWER);
+        return write(await objectAnswer(object, showing));
+      });
+      return sendText(reply, text);
     },
   );
 }

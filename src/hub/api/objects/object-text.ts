@@ -1,9 +1,9 @@
-import { Document, visit } from 'yaml';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
 import { isObject } from '../../../domain/core/is-object.ts';
-import type { ClusterObject, ObjectEvent } from '../../../domain/core/object-map.ts';
+import type { ClusterObject, ObjectEvent, ReadKind } from '../../../domain/core/object-map.ts';
+import { maskCredentials } from '../../../domain/redaction/printed-credentials.ts';
 
-/** Masks what listeners send about objects, and writes manifests as YAML. Pure. */
+/** Masks what listeners send about objects, and withholds messages. Pure. */
 
 type Mask = (text: string) => string;
 
@@ -11,27 +11,32 @@ type Mask = (text: string) => string;
 export const WITHHELD =
   '[withheld: the deployment uses secret_references, so messages of its pods need the scope secrets:read]';
 
-/** A value with each of its texts masked. Keys are kept. */
-export function maskTexts<Value>(value: Value, mask: Mask): Value {
-  if (typeof value === 'string') return mask(value) as Value;
-  if (Array.isArray(value)) return value.map((member) => maskTexts(member, mask)) as Value;
-  if (!isObject(value)) return value;
-  const masked = Object.entries(value).map(([key, member]) => [key, maskTexts(member, mask)]);
-  return Object.fromEntries(masked) as Value;
-}
+/** The kind whose messages the operator writes. It has masked what it quotes, and a second time would mask its own sentences. */
+const OPERATED: ReadKind = 'ManagedDeployment';
 
-/** Fields of objects and events whose texts come from pods or the cluster. */
-const TEXTS: ReadonlySet<string> = new Set(['message', 'reason', 'image']);
+/**
+ * Masks credentials of a known form in a message of the cluster, which can quote what a program printed, by the rule of the
+ * status. The hub does not know all secrets: for example, the operator creates those of databases. Known values are masked
+ * before, because a credential can be a part of one.
+ */
+const withoutPrinted: Mask = (message) => (message === WITHHELD ? message : maskCredentials(message));
+
+/** Fields of objects and events whose texts come from pods or the cluster, apart from messages. */
+const TEXTS: ReadonlySet<string> = new Set(['reason', 'image']);
 
 /** Objects and events with their texts masked. Names, kinds and states are kept. */
 export function maskMessages<Value>(value: Value, mask: Mask): Value {
   if (Array.isArray(value)) return value.map((member) => maskMessages(member, mask)) as Value;
   if (!isObject(value)) return value;
-  const masked = Object.entries(value).map(([key, member]) => [
-    key,
-    TEXTS.has(key) && typeof member === 'string' ? mask(member) : maskMessages(member, mask),
-  ]);
-  return Object.fromEntries(masked) as Value;
+  const maskMessage: Mask = value['kind'] === OPERATED ? mask : (message) => withoutPrinted(mask(message));
+  const maskOf = (key: string, member: unknown) => {
+    if (typeof member !== 'string') return maskMessages(member, mask);
+    if (key === 'message') return maskMessage(member);
+    return TEXTS.has(key) ? mask(member) : member;
+  };
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, maskOf(key, member)]),
+  ) as Value;
 }
 
 /** An object as the cluster stores it, as JSON. */
@@ -67,31 +72,24 @@ const withoutMessage = <Item extends { message?: string | undefined }>(item: Ite
 export const eventsWithoutMessages = (events: readonly ObjectEvent[]) => events.map(withoutMessage);
 
 /** A manifest whose status has no messages. */
-export function manifestWithoutMessages(manifest: Manifest): Manifest {
-  return 'status' in manifest ? { ...manifest, status: withholdMessages(manifest['status']) } : manifest;
-}
+export const manifestWithoutMessages = (manifest: Manifest): Manifest =>
+  withStatusMessages(manifest, () => WITHHELD);
 
-function withholdMessages(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withholdMessages);
+/** A manifest with masked messages in its status. The writer of YAML masks known values in all texts. */
+export const maskStatus = (manifest: Manifest, mask: Mask): Manifest =>
+  manifest['kind'] === OPERATED
+    ? manifest
+    : withStatusMessages(manifest, (message) => withoutPrinted(mask(message)));
+
+const withStatusMessages = (manifest: Manifest, change: Mask): Manifest =>
+  'status' in manifest ? { ...manifest, status: withMessages(manifest['status'], change) } : manifest;
+
+function withMessages(value: unknown, change: Mask): unknown {
+  if (Array.isArray(value)) return value.map((member) => withMessages(member, change));
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, member]) => [
     key,
-    key === 'message' && typeof member === 'string' ? WITHHELD : withholdMessages(member),
+    key === 'message' && typeof member === 'string' ? change(member) : withMessages(member, change),
   ]);
   return Object.fromEntries(members);
-}
-
-/** Text that is written as a block. Other control characters need quotes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
-const BLOCK = /^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*\n[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$/;
-
-/** A manifest as YAML. The order of its fields is that of the API server. */
-export function toYaml(manifest: Manifest): string {
-  const document = new Document(manifest, { aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value === 'string' && BLOCK.test(node.value)) node.type = 'BLOCK_LITERAL';
-    },
-  });
-  return document.toString({ lineWidth: 0 });
 }

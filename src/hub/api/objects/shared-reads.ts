@@ -1,49 +1,69 @@
 /**
  * Shares reads of the same thing: concurrent calls, and calls shortly after. Many people look at one deployment while it rolls
- * out, and each read costs the listener a dozen calls. Pure, except for the clock.
+ * out, and each read costs the listener a dozen calls. Finished results are bounded by time and by size.
  */
 
-/** Time for which a result is shared. */
+/** Time for which a result is shared. Then it is freed, also without another read. */
 const SHARED_MS = 1000;
-const MAX_SHARED = 500;
+/** Maximum size of all finished results, in characters. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 
 interface Shared<Result> {
   readonly result: Promise<Result>;
-  /** End of the sharing; null: the read is in progress. */
-  until: number | null;
+  /** Size of the result in characters; null: the read is in progress. */
+  characters: number | null;
+  timer?: NodeJS.Timeout;
+}
+
+export interface SharedReadsOptions<Result> {
+  /** Size of a result in characters. */
+  readonly sizeOf: (result: Result) => number;
+  readonly maxCharacters?: number;
 }
 
 export class SharedReads<Result> {
+  readonly #options: SharedReadsOptions<Result>;
+  /** In the order in which the reads began. */
   readonly #shared = new Map<string, Shared<Result>>();
-  readonly #now: () => number;
+  #characters = 0;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  constructor(options: SharedReadsOptions<Result>) {
+    this.#options = options;
+  }
+
+  /** Number and size of the results that are kept. */
+  get kept(): { readonly results: number; readonly characters: number } {
+    return { results: this.#shared.size, characters: this.#characters };
   }
 
   /** The result of a read with this key. A failure is shared only with calls that wait for it. */
   get(key: string, read: () => Promise<Result>): Promise<Result> {
     const known = this.#shared.get(key);
-    if (known !== undefined && (known.until === null || known.until > this.#now())) return known.result;
-    const shared: Shared<Result> = { result: read(), until: null };
+    if (known !== undefined) return known.result;
+    const shared: Shared<Result> = { result: read(), characters: null };
     this.#shared.set(key, shared);
-    const end = (until: number) => {
-      shared.until = until;
-      if (until <= this.#now() && this.#shared.get(key) === shared) this.#shared.delete(key);
-      this.#forget();
-    };
     shared.result.then(
-      () => end(this.#now() + SHARED_MS),
-      () => end(0),
+      (result) => this.#keep(key, shared, this.#options.sizeOf(result)),
+      () => this.#remove(key, shared),
     );
     return shared.result;
   }
 
-  /** Removes results that are over, when there are many. */
-  #forget(): void {
-    if (this.#shared.size < MAX_SHARED) return;
-    const now = this.#now();
-    for (const [key, { until }] of this.#shared) if (until !== null && until <= now) this.#shared.delete(key);
-    if (this.#shared.size >= MAX_SHARED) this.#shared.clear();
+  #keep(key: string, shared: Shared<Result>, characters: number): void {
+    shared.characters = characters;
+    shared.timer = setTimeout(() => this.#remove(key, shared), SHARED_MS).unref();
+    this.#characters += characters;
+    const { maxCharacters = MAX_CHARACTERS } = this.#options;
+    for (const [oldest, other] of this.#shared) {
+      if (this.#characters <= maxCharacters) return;
+      if (other.characters !== null) this.#remove(oldest, other);
+    }
+  }
+
+  #remove(key: string, shared: Shared<Result>): void {
+    if (this.#shared.get(key) !== shared) return;
+    this.#shared.delete(key);
+    this.#characters -= shared.characters ?? 0;
+    clearTimeout(shared.timer);
   }
 }

@@ -43,6 +43,8 @@ export interface ApiObserver {
   exchanged(result: 'issued' | 'rejected' | 'unavailable'): void;
   /** Called with each step of a login that a person confirms. `replayed`: a device code was used twice. */
   deviceLogin(step: 'started' | 'approved' | 'denied' | 'issued' | 'replayed'): void;
+  /** Called once, with a function that returns the number of open streams of changes. */
+  streaming(count: () => number): void;
 }
 
 /** Discards all measurements. */
@@ -58,4 +60,5 @@ export const UNOBSERVED: ApiObserver = {
   polled: () => undefined,
   exchanged: () => undefined,
   deviceLogin: () => undefined,
+  streaming: () => undefined,
 };

@@ -17,7 +17,6 @@ export function openApiRoutes(app: FastifyInstance): void {
     converted ??= toOpenApi30(app.swagger() as unknown as OpenApiDocument);
     return converted;
   });
-  app.get('/', PUBLIC, (_request, reply) => reply.redirect('/docs'));
   app.register(async (scoped) => {
     scoped.addHook('onRequest', setDocsHeaders);
     scoped.addHook('onRoute', (route) => {

@@ -25,6 +25,17 @@ const DOCS = policy({
   'connect-src': "'self'",
 });
 
+/**
+ * For the console. Its own files only, and no inline script or style. The base element of the index has the path of this API.
+ */
+const CONSOLE = policy({
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self'",
+  'connect-src': "'self'",
+  'base-uri': "'self'",
+});
+
 function setPageHeaders(
   reply: FastifyReply,
   contentSecurityPolicy: string,
@@ -55,6 +66,9 @@ export function setDocsHeaders(_request: FastifyRequest, reply: FastifyReply, do
   setPageHeaders(reply, DOCS);
   done();
 }
+
+/** For the index of the console, and its files. Sign-in needs the referrer of pages of this origin (`Origin`). */
+export const setConsoleHeaders = (reply: FastifyReply): void => setPageHeaders(reply, CONSOLE, 'same-origin');
 
 /** An `onSend` hook that sets strict headers on HTML of all other routes. */
 export function closePages(

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { archiveLimits, MEBIBYTE } from '../../../domain/uploads/archive-limits.ts';
 import {
   contentDigest,
@@ -21,7 +20,8 @@ import { presentRevision, revisionSchema } from '../revisions/revision-routes.ts
 import { beginUpload, finishUpload, recordAbandoned, recordLost, type UploadRequest } from './upload.ts';
 import { UploadBody } from './upload-body.ts';
 import { uploadEnd } from './upload-end.ts';
-import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.ts';
+import { storesNoUploads, uploadFailure } from './upload-errors.ts';
+import { UploadPlaces } from './upload-places.ts';
 
 /** `POST /v2/deployments/{id}/sources`: uploads a folder and builds it (docs/decisions/0116). */
 
@@ -29,10 +29,6 @@ import { storesNoUploads, tooManyUploads, uploadFailure } from './upload-errors.
 const DOCUMENTED_TYPE = 'application/octet-stream';
 const TYPES = ['application/gzip', 'application/x-gzip', DOCUMENTED_TYPE];
 
-/** Maximum number of uploads at the same time in one process. Each keeps the paths of its entries in memory. */
-const MAX_AT_ONCE = 8;
-/** How long an upload waits for its turn. */
-const WAIT_MS = 20_000;
 /** Time in which the next part of an upload must arrive. */
 const IDLE_MS = 30_000;
 
@@ -80,34 +76,6 @@ function expectedBytes({ headers: { 'content-length': length } }: FastifyRequest
   return length === undefined ? most : Number(length);
 }
 
-class Uploads {
-  readonly #deps: ApiDeps;
-  readonly #limiter: FairLimiter;
-
-  constructor(deps: ApiDeps) {
-    this.#deps = deps;
-    this.#limiter = new FairLimiter({ total: MAX_AT_ONCE, perTenant: deps.policy.uploads.at_once });
-  }
-
-  /** Runs an upload when the tenant has a place. @throws ApiError 429, 503; the reason of `signal` if it fires during the wait */
-  async run<T>(tenantId: string, upload: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const turn = new AbortController();
-    const timer = setTimeout(() => turn.abort(), this.#deps.uploadWaitMs ?? WAIT_MS);
-    const begun = () => {
-      clearTimeout(timer);
-      return upload();
-    };
-    try {
-      return await this.#limiter.run(tenantId, begun, AbortSignal.any([turn.signal, signal]));
-    } catch (error) {
-      if (!turn.signal.aborted || error !== turn.signal.reason) throw error;
-      throw tooManyUploads(this.#limiter.runningOf(tenantId) >= this.#deps.policy.uploads.at_once);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}
-
 interface Reception {
   readonly content: UploadBody;
   readonly expected: number;
@@ -150,13 +118,13 @@ interface Call {
 /** Receives an upload when it has a place. After an error, the rest of the body is read without a place. */
 async function takeTurn(
   deps: ApiDeps,
-  uploads: Uploads,
+  places: UploadPlaces,
   { request, reply, closing, recheck }: Call,
   asked: UploadRequest,
 ) {
   const { policy, uploadIdleMs: idleMs = IDLE_MS } = deps;
   const packedBytes = policy.uploads.packed_mb * MEBIBYTE;
-  const signal = uploadEnd(reply, closing, UPLOAD_MS);
+  const { signal, end } = uploadEnd(reply, closing, UPLOAD_MS);
   const archive = archiveLimits(policy.uploads);
   const { digest } = asked.upload;
   const content = new UploadBody(request.raw, { digest, packedBytes, archive, idleMs, signal });
@@ -164,8 +132,8 @@ async function takeTurn(
   try {
     content.checkSize(expected);
     const reception = { content, expected, signal, recheck: () => recheck(request) };
-    const upload = () => receive(deps, asked, reception);
-    return await uploads.run(asked.tenantId, upload, signal);
+    const upload = { tenantId: asked.tenantId, bytes: () => content.bytes, end };
+    return await places.run(upload, () => receive(deps, asked, reception), signal);
   } catch (error) {
     const failure = signal.aborted ? signal.reason : uploadFailure(error);
     const isTooLarge = failure instanceof ApiError && [408, 413].includes(failure.statusCode);
@@ -180,7 +148,7 @@ export function sourceRoutes(
   { bodyTime, recheck }: { readonly bodyTime: BodyTime; readonly recheck: Recheck },
 ): void {
   const closing = shutdownSignal(parent);
-  const uploads = new Uploads(deps);
+  const places = new UploadPlaces(deps);
   parent.register(async (app) => {
     takeArchives(app);
     app.withTypeProvider<ZodTypeProvider>().post(
@@ -218,7 +186,7 @@ export function sourceRoutes(
         const ifMatch = request.headers['if-match'];
         const asked = { tenantId, deploymentId, actor: actorOf(request), ifMatch, upload };
         const call = { request, reply, closing, recheck };
-        const { revision, generation, created } = await takeTurn(deps, uploads, call, asked);
+        const { revision, generation, created } = await takeTurn(deps, places, call, asked);
         reply
           .code(created ? 201 : 200)
           .header('etag', etag(generation))

@@ -3,12 +3,19 @@ import { onDisconnect } from '../core/client-disconnect.ts';
 import type { ApiError } from '../core/errors.ts';
 import { lateUpload, uploadAtShutdown } from './upload-errors.ts';
 
+export interface UploadEnd {
+  /** Fires when the upload must end before its body does. Its reason is the response: an ApiError. */
+  readonly signal: AbortSignal;
+  /** Ends the upload with this response. */
+  end(error: ApiError): void;
+}
+
 /**
- * A signal that fires when an upload must end before its body does. Its reason is the response: an ApiError.
+ * Ends an upload at its time limit, at a disconnect and when the server shuts down.
  * @param closing fires when the server shuts down
  * @param ms maximum duration of the upload
  */
-export function uploadEnd(reply: FastifyReply, closing: AbortSignal, ms: number): AbortSignal {
+export function uploadEnd(reply: FastifyReply, closing: AbortSignal, ms: number): UploadEnd {
   const ended = new AbortController();
   const end = (error: ApiError) => ended.abort(error);
   const close = () => end(uploadAtShutdown());
@@ -21,5 +28,5 @@ export function uploadEnd(reply: FastifyReply, closing: AbortSignal, ms: number)
     // After a disconnect, no client reads this response. After the end, it has no effect.
     end(lateUpload());
   });
-  return ended.signal;
+  return { signal: ended.signal, end };
 }

@@ -34,6 +34,14 @@ export const uploadAtShutdown = () =>
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
+/** 503: another tenant gets the place of the upload. */
+export const uploadGivesPlace = () =>
+  new ApiError(
+    503,
+    'Other tenants wait, and this upload has been the slowest for more than a minute. Nothing was changed. Send the upload again.',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+
 /** 409: this installation stores no uploads. */
 export const storesNoUploads = () =>
   new ApiError(

@@ -1,7 +1,5 @@
-import type { EventReason } from '../../../domain/conditions/event-reasons.ts';
 import { sameJson } from '../../../domain/core/same-json.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
-import { pinnedImage } from '../../../domain/net/image-reference.ts';
 import type { QuotaUsage } from '../../../domain/policy/quota-usage.ts';
 import type { RevisionStatus } from '../../../domain/revision/states.ts';
 import { withoutBuildResult } from '../../../domain/run-settings/procfile.ts';
@@ -19,7 +17,6 @@ import {
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
-import { updateDesiredState } from '../../store/deployments/deployments.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { findListener } from '../../store/listeners/listeners.ts';
 import { openSecrets } from '../../store/secrets/secret-box.ts';
@@ -28,9 +25,10 @@ import { brokenRules } from '../core/errors.ts';
 import { lockForChange } from '../deployments/deployment-lock.ts';
 import { listenerRendering } from '../deployments/deployment-placement.ts';
 import { quotaUsage } from '../deployments/deployment-quota.ts';
-import { newRevision, withCeilings } from '../deployments/deployment-rules.ts';
+import { withCeilings } from '../deployments/deployment-rules.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { judgeContent } from '../revisions/redeploy.ts';
+import { reviseSource } from '../revisions/revise-source.ts';
 import { beingRemoved, buildsNothing, storesNoUploads } from './upload-errors.ts';
 import { checkUploadQuota } from './upload-quota.ts';
 
@@ -200,8 +198,6 @@ async function usageWith(
   return quotaUsage(deps, transaction, tenantId, asked);
 }
 
-const REASON: EventReason = 'FolderUploaded';
-
 async function createRevision(
   deps: ApiDeps,
   transaction: Transaction,
@@ -214,25 +210,19 @@ async function createRevision(
   const built = await findBuilt(transaction, { tenantId, deploymentId }, upload, kept);
   const sourceRevisionConfig = contentOf(before.sourceRevisionConfig, upload, built);
   const usage = await usageWith(deps, transaction, before, sourceRevisionConfig, built !== null);
-  const resolved = pinnedImage(sourceRevisionConfig.image_uri);
-  const revision = newRevision(before.source, sourceRevisionConfig, resolved);
   const next = built === null ? 'It will be built.' : `Its image exists from revision ${built.number}.`;
-  const record = await updateDesiredState(transaction, deps.secretBox, tenantId, deploymentId, {
-    expectedGeneration: before.generation,
+  const { revisionId, generation } = await reviseSource(deps, transaction, before, {
     sourceConfig: withWorkerCeilings(deps, before, upload),
     sourceRevisionConfig,
-    secrets: { kind: 'set', id: before.secrets?.id ?? null },
-    imageVersion: null,
-    revision,
     usage,
     actor,
-    reason: REASON,
+    reason: 'FolderUploaded',
     message: `The folder ${shortDigest(upload.digest)} was uploaded. ${next}`,
     details: { digest: upload.digest, bytes },
   });
-  const created = await findRevision(transaction, tenantId, deploymentId, revision.id);
+  const created = await findRevision(transaction, tenantId, deploymentId, revisionId);
   if (created === null) throw new Error('failed to create a revision of an upload: it was not found');
-  return { revision: created, generation: record.generation, created: true };
+  return { revision: created, generation, created: true };
 }
 
 /**

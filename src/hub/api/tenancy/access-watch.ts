@@ -5,6 +5,7 @@ import { findLiveApiKey } from '../../store/tenancy/api-keys.ts';
 import { type Caller, type CredentialFinders, callerOf } from '../core/auth.ts';
 import { onDisconnect } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
+import { ApiError } from '../core/errors.ts';
 import type { LostRights } from '../core/line-stream.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { sessionFinder } from '../sign-in/session-finder.ts';
@@ -131,14 +132,18 @@ async function waitForLoss(
 }
 
 export interface AccessWatch {
-  /** Checks the rights of a caller now. */
-  readonly isAllowed: AccessCheck;
   /**
-   * Watches the caller of a long response. The signal aborts within five seconds after the caller has lost its rights, and after
+   * Checks the rights of a caller now, past all caches. A response that was awaited needs it before it is sent.
+   * @throws ApiError 401
+   */
+  ensure(request: FastifyRequest): Promise<void>;
+  /**
+   * Checks the rights of the caller of a long response, and then watches them. The signal aborts within five seconds after the caller has lost its rights, and after
    * five seconds in which no check succeeded.
    * Shortly after that, the connection is closed, so that a client that does not read keeps no stream open.
+   * @throws ApiError 401
    */
-  lost(request: FastifyRequest, reply: FastifyReply): LostRights;
+  lost(request: FastifyRequest, reply: FastifyReply): Promise<LostRights>;
 }
 
 export function createAccessWatch(
@@ -147,9 +152,13 @@ export function createAccessWatch(
   { checkMs = CHECK_MS, answerMs = ANSWER_MS, lastLineMs = LAST_LINE_MS } = {},
 ): AccessWatch {
   const hints = deps.accessHints ?? createWorkHints();
+  const ensure = async (request: FastifyRequest) => {
+    if (!(await isAllowed(request))) throw new ApiError(401, lossOf(callerOf(request).principal));
+  };
   return {
-    isAllowed,
-    lost(request, reply) {
+    ensure,
+    async lost(request, reply) {
+      await ensure(request);
       const lost = new AbortController();
       const over = new AbortController();
       const { principal } = callerOf(request);

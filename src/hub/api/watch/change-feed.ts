@@ -6,6 +6,7 @@ import { type ChangeHint, parseHint } from './change-hint.ts';
 import { type ChangeLine, changeKey, lineOf } from './pending-changes.ts';
 import { SeenChanges } from './seen-changes.ts';
 import { WatchReader } from './watch-reader.ts';
+import { WatchedTenants } from './watched-tenants.ts';
 
 /**
  * Distributes changes to the streams of this process. Notifications arrive at once, and can be lost. Therefore a sweep finds
@@ -25,6 +26,8 @@ export interface MaxReaders {
 }
 
 export interface ChangeFeedOptions {
+  /** Makes changes of exactly these tenants send notifications. */
+  readonly announce: (tenantIds: readonly string[]) => Promise<void>;
   /** Reads the changes of these tenants since a place. null: only the place. */
   readonly sweep: (tenantIds: readonly string[], since: SweepPlace | null) => Promise<Sweep>;
   readonly most: MaxReaders;
@@ -36,6 +39,7 @@ export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #readers = new Map<string, Set<WatchReader>>();
   readonly #seen = new SeenChanges();
+  readonly #watched: WatchedTenants;
   #count = 0;
   #place: SweepPlace | null = null;
   /** The first sweep since there are streams. */
@@ -44,6 +48,7 @@ export class ChangeFeed {
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
+    this.#watched = new WatchedTenants(options.announce, () => [...this.#readers.keys()]);
   }
 
   /** Number of open streams. */
@@ -63,7 +68,7 @@ export class ChangeFeed {
     this.#count += 1;
     this.#placed ??= this.#start();
     try {
-      await this.#placed;
+      await Promise.all([this.#placed, this.#watched.add(tenantId)]);
       return reader;
     } catch (error) {
       this.close(reader);
@@ -82,6 +87,7 @@ export class ChangeFeed {
     this.#placed = null;
     this.#place = null;
     this.#seen.clear();
+    this.#watched.forget();
   }
 
   /** Receives payloads of notifications. */
@@ -93,13 +99,17 @@ export class ChangeFeed {
     }
   }
 
-  /** Called when notifications may have been lost. Every client reads again. */
+  /**
+   * Called when notifications may have been lost. Every client reads again. After a failover, the database can use numbers of
+   * transactions again, so no change counts as sent.
+   */
   lost(): void {
-    for (const reader of this.#all()) reader.add(null);
+    this.#seen.clear();
+    this.#resetAll();
   }
 
-  *#all(): Iterable<WatchReader> {
-    for (const readers of this.#readers.values()) yield* readers;
+  #resetAll(): void {
+    for (const readers of this.#readers.values()) this.#send(readers, null);
   }
 
   /** The tenant with the most streams loses its newest one to a tenant that has fewer, including the new one. */
@@ -119,7 +129,7 @@ export class ChangeFeed {
   #distribute(hint: ChangeHint): void {
     const { tenantId } = hint;
     if (tenantId === null) {
-      this.lost();
+      this.#resetAll();
       return;
     }
     const line = lineOf(hint);
@@ -135,6 +145,7 @@ export class ChangeFeed {
   async #start(): Promise<void> {
     this.#stop = new AbortController();
     const { signal } = this.#stop;
+    await this.#watched.renew();
     const { place } = await this.#options.sweep([...this.#readers.keys()], null);
     if (signal.aborted) return;
     this.#place = place;
@@ -147,9 +158,11 @@ export class ChangeFeed {
       await sleep(sweepMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        const sweep = await this.#options.sweep([...this.#readers.keys()], this.#place);
+        await this.#watched.renew();
+        const tenantIds = [...this.#readers.keys()];
+        const sweep = await this.#options.sweep(tenantIds, this.#place);
         if (signal.aborted) return;
-        this.#take(sweep);
+        this.#take(sweep, new Set(tenantIds));
       } catch (error) {
         // The next sweep continues from the same place, so nothing is lost.
         logger.warn({ err: String(error) }, 'failed to find changes for streams; next: none, it is retried');
@@ -157,9 +170,13 @@ export class ChangeFeed {
     }
   }
 
-  #take({ place, changes, isComplete, changedListeners }: Sweep): void {
+  /** @param swept the tenants whose changes the sweep has read */
+  #take({ place, changes, isComplete, changedListeners }: Sweep, swept: ReadonlySet<string>): void {
     this.#place = place;
-    if (!isComplete || changedListeners.includes(null)) this.lost();
+    if (!isComplete) this.lost();
+    if (changedListeners.includes(null)) this.#resetAll();
+    // The next sweep begins after this one, which does not have the changes of a tenant whose first stream opened meanwhile.
+    for (const [tenantId, readers] of this.#readers) if (!swept.has(tenantId)) this.#send(readers, null);
     for (const owner of changedListeners) {
       if (owner !== null) this.#send(this.#readers.get(owner) ?? [], null);
     }

@@ -2,12 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Transaction } from '../../store/core/database.ts';
 import { announceWatcher, sweepChanges } from '../../store/events/change-sweep.ts';
 import { tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { NDJSON, sendLines, streamEndSchema, untilLost } from '../core/line-stream.ts';
 import { integer } from '../core/query.ts';
+import { UNOBSERVED } from '../observe/observer.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import type { AccessWatch } from '../tenancy/access-watch.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -64,18 +66,18 @@ export function watchRoutes(app: FastifyInstance, deps: ApiDeps, watch: AccessWa
   const closing = shutdownSignal(app);
   const { logger } = deps;
   const watcher = uuidv7();
+  // Nothing needs to survive a crash: the next sweep repeats the announcement, and finds that its mark is missing.
+  const write = <T>(work: (transaction: Transaction) => Promise<T>) =>
+    deps.database.forPlatform(WATCHING).transaction(work, { durable: false });
   const feed = new ChangeFeed({
-    async sweep(tenantIds, since) {
-      const scope = deps.database.forPlatform(WATCHING);
-      // Changes after the place of this sweep then send notifications. A lost announcement is repeated by the next sweep.
-      await scope.transaction((transaction) => announceWatcher(transaction, watcher), { durable: false });
-      return scope.read((reader) => sweepChanges(reader, tenantIds, since));
-    },
+    announce: (tenantIds) => write((transaction) => announceWatcher(transaction, watcher, tenantIds)),
+    sweep: (tenantIds, since) => write((transaction) => sweepChanges(transaction, watcher, tenantIds, since)),
     most: READERS,
     logger,
     ...(deps.sweepMs === undefined ? {} : { sweepMs: deps.sweepMs }),
   });
   deps.changeHints?.connect(feed);
+  (deps.observer ?? UNOBSERVED).streaming(() => feed.size);
 
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/watch',
@@ -93,11 +95,11 @@ export function watchRoutes(app: FastifyInstance, deps: ApiDeps, watch: AccessWa
       },
     },
     async (request, reply) => {
+      const lost = await watch.lost(request, reply);
       const reader = await feed.open(tenantOf(request));
       const gone = disconnectSignal(reply, closing);
       gone.addEventListener('abort', () => feed.close(reader), { once: true });
       if (gone.aborted) feed.close(reader);
-      const lost = watch.lost(request, reply);
       const ms = request.query.timeout_seconds * 1000;
       cutOff(reply, ms);
       const signal = AbortSignal.any([gone, lost.signal]);

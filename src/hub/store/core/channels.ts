@@ -6,5 +6,5 @@ export const WORK_CHANNEL = 'berth_work';
 export const ACCESS_CHANNEL = 'berth_access';
 /** New messages to the tracing backend. */
 export const OUTBOX_CHANNEL = 'berth_outbox';
-/** Changes for streams. Triggers of migration 0020 send them; hub/api/watch/change-hint.ts reads the payload. */
+/** Changes for streams. Triggers of the migrations 0020 and 0021 send them; hub/api/watch/change-hint.ts reads the payload. */
 export const CHANGE_CHANNEL = 'berth_changes';

@@ -21,6 +21,7 @@ export const {
   lt,
   ne,
   not,
+  notInArray,
   notLike,
   or,
   sql,

@@ -1,19 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import type { Reader, Transaction } from '../core/database.ts';
-import { sql } from '../core/drizzle.ts';
-import { changeWatchers } from '../core/schema.ts';
+import { and, eq, notInArray, sql } from '../core/drizzle.ts';
+import { changeWatchers, watchedTenants } from '../core/schema.ts';
 import { changesSinceStatement, MAX_SWEPT } from '../sql/watch/changes-since.ts';
-import { listenerDigestsStatement } from '../sql/watch/listener-digests.ts';
+import { listenerStatesStatement } from '../sql/watch/listener-states.ts';
+import { markSweepStatement } from '../sql/watch/mark-sweep.ts';
 import { readEventHorizon } from './event-follow.ts';
 
 /**
  * Finds committed changes without notifications, for streams of changes. Notifications are faster, but can be lost. Platform
- * scope.
+ * scope. docs/decisions/0141 says why a sweep misses nothing.
  */
 
 /** What a sweep has seen. The next sweep continues from here. */
 export interface SweepPlace {
+  /** A random id that the sweep has stored after everything that it saw. */
+  readonly mark: string;
   /** The snapshot of PostgreSQL, as text. */
   readonly snapshot: string;
+  /** Transactions at or above the oldest running one of the snapshot, whose rows were visible. */
+  readonly known: readonly string[];
   /** The position up to which all events are visible in the snapshot. */
   readonly settled: number;
   /** State of the listeners, per owner. null: the platform. */
@@ -31,7 +37,10 @@ export interface SweptChange {
 export interface Sweep {
   readonly place: SweepPlace;
   readonly changes: readonly SweptChange[];
-  /** false: more has changed than `changes` contains. */
+  /**
+   * false: more has changed than `changes` contains, or the database continues from an earlier state than the place, for
+   * example after a failover.
+   */
   readonly isComplete: boolean;
   /** Owners of listeners whose state has changed. null: the platform. */
   readonly changedListeners: readonly (string | null)[];
@@ -40,40 +49,88 @@ export interface Sweep {
 /** Time without a renewal after which a process counts as gone. */
 const EXPIRY = sql`now() + interval '30 seconds'`;
 
-/** Announces that a process has streams, so that changes send notifications. Removes processes that are gone. */
-export async function announceWatcher({ drizzle }: Transaction, id: string): Promise<void> {
+/** Announces the tenants of the streams of a process, so that their changes send notifications. Removes processes that are gone. */
+export async function announceWatcher(
+  { drizzle }: Transaction,
+  id: string,
+  tenantIds: readonly string[],
+): Promise<void> {
   await drizzle.delete(changeWatchers).where(sql`${changeWatchers.expiresAt} < now()`);
   await drizzle
     .insert(changeWatchers)
     .values({ id, expiresAt: EXPIRY })
     .onConflictDoUpdate({ target: changeWatchers.id, set: { expiresAt: EXPIRY } });
+  await drizzle
+    .delete(watchedTenants)
+    .where(and(eq(watchedTenants.watcherId, id), notInArray(watchedTenants.tenantId, [...tenantIds])));
+  if (tenantIds.length > 0)
+    await drizzle
+      .insert(watchedTenants)
+      .values(tenantIds.map((tenantId) => ({ tenantId, watcherId: id })))
+      .onConflictDoNothing();
 }
 
-/** @param since null: only the place is read */
-export async function sweepChanges(
+/** Number of known transactions that are kept. Rows of others are returned again, which is harmless. */
+const MAX_KNOWN = 5_000;
+
+/** The transactions of which the next sweep needs no rows. */
+function knownAfter(known: readonly string[], changes: readonly SweptChange[], oldest: string): string[] {
+  const seen = new Set([...known, ...changes.map(({ transaction }) => transaction)]);
+  return [...seen].filter((transaction) => BigInt(transaction) >= BigInt(oldest)).slice(-MAX_KNOWN);
+}
+
+/** Owners whose listeners have another state. */
+function changedOwners(
+  before: ReadonlyMap<string | null, string>,
+  after: ReadonlyMap<string | null, string>,
+): (string | null)[] {
+  const owners = new Set([...before.keys(), ...after.keys()]);
+  return [...owners].filter((owner) => before.get(owner) !== after.get(owner));
+}
+
+async function readChanges(
   reader: Reader,
   tenantIds: readonly string[],
   since: SweepPlace | null,
-): Promise<Sweep> {
+): Promise<Omit<Sweep, 'place'> & { readonly place: Omit<SweepPlace, 'mark'> }> {
   // The horizon is read before the snapshot, so that no event up to it can become visible after the snapshot.
   const { settled } = await readEventHorizon(reader);
   const rows = await reader.run(changesSinceStatement, {
     tenantIds,
     since: since?.snapshot ?? null,
+    known: since?.known ?? [],
     settled: since?.settled ?? 0,
   });
-  const digests = await reader.run(listenerDigestsStatement, { tenantIds });
+  const states = await reader.run(listenerStatesStatement, {});
   const [first] = rows;
   if (first === undefined) throw new Error('failed to find changes: the statement returned no snapshot');
-  const listeners = new Map(digests.map(({ tenantId, digest }) => [tenantId, digest]));
-  const changed = (owner: string | null) =>
-    since?.listeners.has(owner) === true && since.listeners.get(owner) !== listeners.get(owner);
+  const changes = rows.flatMap(({ tenantId, transaction, deploymentId, generation }) =>
+    tenantId === null || transaction === null ? [] : [{ tenantId, transaction, deploymentId, generation }],
+  );
+  const listeners = new Map(states.map(({ tenantId, state }) => [tenantId, state]));
+  const known = knownAfter(since?.known ?? [], changes, first.oldest);
   return {
-    place: { snapshot: first.snapshot, settled, listeners },
-    changes: rows.flatMap(({ tenantId, transaction, deploymentId, generation }) =>
-      tenantId === null || transaction === null ? [] : [{ tenantId, transaction, deploymentId, generation }],
-    ),
+    place: { snapshot: first.snapshot, known, settled, listeners },
+    changes,
     isComplete: rows.length < MAX_SWEPT,
-    changedListeners: [...listeners.keys()].filter(changed),
+    changedListeners: since === null ? [] : changedOwners(since.listeners, listeners),
   };
+}
+
+/**
+ * Reads the changes of these tenants since a place. The mark is a part of the same transaction, so it is stored after
+ * everything that the sweep sees: a database that has the mark has all of it.
+ * @param since null: only the place is read
+ */
+export async function sweepChanges(
+  transaction: Transaction,
+  watcherId: string,
+  tenantIds: readonly string[],
+  since: SweepPlace | null,
+): Promise<Sweep> {
+  const mark = randomUUID();
+  const [row] = await transaction.run(markSweepStatement, { id: watcherId, mark });
+  const isSame = since !== null && row?.previous === since.mark;
+  const { place, ...found } = await readChanges(transaction, tenantIds, isSame ? since : null);
+  return { ...found, isComplete: found.isComplete && (since === null || isSame), place: { ...place, mark } };
 }

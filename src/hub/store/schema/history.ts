@@ -111,12 +111,32 @@ export const outbox = pgTable(
 export type OutboxKind = 'tracing_project.created' | 'tracing_project.deleted';
 
 /**
- * Processes of the API that have streams of changes. While there is one, triggers send notifications of changes
- * (migration 0020).
+ * Processes of the API that have streams of changes. Triggers send notifications of changes only to them (migrations 0020
+ * and 0021).
  */
 export const changeWatchers = pgTable('change_watchers', {
   /** Id of the process. */
   id: uuid().primaryKey(),
   /** Expiry time, which the process renews while it has streams. */
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  /**
+   * A random id that the last sweep of the process has written; null: no sweep since the row exists. A process that finds
+   * another one continues on another history of the database (hub/store/events/change-sweep.ts).
+   */
+  mark: uuid(),
 });
+
+/** The tenants of the streams of a process. Changes of other tenants send no notifications (migration 0021). */
+export const watchedTenants = pgTable(
+  'watched_tenants',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    watcherId: uuid('watcher_id')
+      .notNull()
+      .references(() => changeWatchers.id, { onDelete: 'cascade' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.watcherId] }),
+    index('watched_tenants_of_watcher').on(table.watcherId),
+  ],
+);

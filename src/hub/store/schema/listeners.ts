@@ -52,6 +52,8 @@ export const listeners = pgTable(
     awaitsInventory: boolean('awaits_inventory').notNull().default(false),
     /** Time since which the cluster is not observed, according to the events; null: the cluster is observed. */
     lostAt: timestamp('lost_at', { withTimezone: true }),
+    /** Number of changes of the columns on which statuses depend (status.ts). A trigger counts them (migration 0021). */
+    stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -4,7 +4,7 @@ import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.t
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import type { ApiDeps } from '../../../../src/hub/api/core/deps.ts';
 import { hashApiKey } from '../../../../src/hub/store/tenancy/api-keys.ts';
-import { ALL_SCOPES, type ApiFixture, createBody, startApi } from '../../harness/api.ts';
+import { ALL_SCOPES, type ApiFixture, create, createBody, startApi } from '../../harness/api.ts';
 
 /** So slow that nothing comes back while a test runs. */
 const few = (burst: number) => ({ perSecond: 0.01, burst });
@@ -104,6 +104,40 @@ describe('the rate limit of a key', () => {
     expect(await statuses(25, () => listener.call('GET', work))).toEqual({ 409: 20, 429: 5 });
     expect((await listener.call('GET', '/v2/tenants')).status).toBe(200);
     expect(await statuses(100, () => call(api, 'internal', { url: work }))).toEqual({ 409: 100 });
+  });
+});
+
+describe('the limit of reads of logs and objects', () => {
+  test('returns 429 with Retry-After to one tenant, and serves another one', async () => {
+    const api = await start({
+      rateLimits: { perKey: null, failures: null, clusterReads: few(2) },
+      objectAnswerMs: 50,
+    });
+    const platform = await api.client(null, ALL_SCOPES);
+    const lease = { holder: 'a', version: '1', cluster_version: 'v1.36.0', rendering: null, epoch: null };
+    const abilities = ['previous', 'objects'];
+    await platform.call('PUT', `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`, { ...lease, abilities });
+    const reader = async () => {
+      const client = await api.tenant();
+      const { id } = await create(client);
+      return (path: string) => client.call('GET', `${url}/${id}/${path}`);
+    };
+    const [first, other] = [await reader(), await reader()];
+    // No listener answers. The concurrent requests share a read.
+    expect(await Promise.all([first('objects'), first('objects')])).toMatchObject([
+      { status: 504 },
+      { status: 504 },
+    ]);
+    expect(await first('objects/Pod/web')).toMatchObject({ status: 504 });
+    for (const path of ['objects', 'objects/Pod/web', 'logs']) {
+      const { status, headers, body } = await first(path);
+      expect([status, body], path).toEqual([
+        429,
+        { detail: expect.stringMatching(/logs and objects too often/) },
+      ]);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    }
+    expect(await other('objects')).toMatchObject({ status: 504 });
   });
 });
 

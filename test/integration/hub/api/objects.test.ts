@@ -9,7 +9,25 @@ import { kubectlAsAdmin, uniqueName } from '../../harness/environment.ts';
 import { type LogWorld, startLogWorld } from '../../harness/log-world.ts';
 
 const SECRET = 'canary-of-the-object-map';
+/** Texts that a version of YAML, or kubectl, reads as another type. */
+const TYPED = [
+  'on',
+  '~',
+  'null',
+  '012',
+  '1_000',
+  '0o7',
+  '0o_7',
+  '0X1F',
+  '1e3',
+  '190:20:30',
+  '2026-11-30',
+  'a\u0085b',
+  '<<',
+];
 const HOSTILE = `<script>alert(1)</script> \u202egnp.exe 🚢 ${'x'.repeat(2_000)}`;
+
+const TYPED_ANNOTATIONS = Object.fromEntries(TYPED.map((text, at) => [`typed-${at}`, text]));
 
 interface Shown {
   kind: string;
@@ -105,7 +123,7 @@ async function podOf(of: Deployment): Promise<string> {
     namespace: world.namespace,
     name,
     labels: labelsOf(of),
-    annotations: { hostile: HOSTILE, password: SECRET },
+    annotations: { hostile: HOSTILE, password: SECRET, ...TYPED_ANNOTATIONS },
     containers: ['app'],
   });
   await world.node.set({ namespace: world.namespace, name }, { app: 'runs' });
@@ -141,7 +159,7 @@ test('lists each object with its owner and state, and Secrets by name only', asy
     name: pod,
     pod: { phase: 'Running', containers: [{ name: 'app', state: 'running' }] },
   });
-  expect(body).toMatchObject({ truncated: false, unread: [] });
+  expect(body).toMatchObject({ omitted: [], unread: [] });
   expect(body.metrics).toEqual({ available: false, reason: expect.stringMatching(/no metrics API/) });
   expect(JSON.stringify(body)).not.toContain(SECRET);
 });
@@ -173,13 +191,45 @@ test('shows one object as YAML without managedFields and values of secrets, with
     metadata: { name: string; annotations: Record<string, string>; managedFields?: unknown };
   };
   expect(manifest.kind).toBe('Pod');
-  expect(manifest.metadata.annotations).toEqual({ hostile: HOSTILE, password: '***' });
+  const annotations = { hostile: HOSTILE, password: '***', ...TYPED_ANNOTATIONS };
+  expect(manifest.metadata.annotations).toEqual(annotations);
+  const read = await kubectlAsAdmin(
+    ['annotate', '--local', '-f', '-', 'read=by-kubectl', '-o', 'json'],
+    body.yaml,
+  );
+  expect(JSON.parse(read)).toMatchObject({ metadata: { annotations } });
   expect(manifest.metadata).not.toHaveProperty('managedFields');
   expect(body.events).toMatchObject([{ reason: 'Unhealthy', count: 4 }]);
   expect(body.events[0]?.message).toMatch(/^\*\*\* <script>/);
   expect(JSON.stringify(body)).not.toContain(SECRET);
   const reader = await world.api.client(world.owner.tenantId, ['deployments:read']);
   expect((await get(of, 'Pod', pod, reader)).status).toBe(200);
+});
+
+test('masks secrets in the messages with which containers end, also those that only the cluster knows', async () => {
+  const of = await world.deploy({ secrets: [{ name: 'PASSWORD', value: SECRET }] });
+  const pod = await podOf(of);
+  const message = `fatal: ${SECRET}, PGPASSWORD=of-the-database, postgres://app:of-the-database@db/x`;
+  const state = { terminated: { exitCode: 1, reason: 'Error', message } };
+  const status = {
+    containerStatuses: [{ name: 'app', restartCount: 1, ready: false, state, lastState: state }],
+  };
+  const full = status.containerStatuses.map((each) => ({ ...each, image: 'i', imageID: 'i' }));
+  await kubectlAsAdmin([
+    ...['-n', world.namespace, 'patch', 'pod', pod, '--subresource=status', '--type=merge'],
+    ...['-p', JSON.stringify({ status: { containerStatuses: full } })],
+  ]);
+  const masked = 'fatal: ***, PGPASSWORD=***, postgres://***@db/x';
+  const { body: map } = await list(of);
+  const shown = map.resources.find(({ kind }) => kind === 'Pod');
+  expect(shown?.pod?.containers[0]).toMatchObject({ message: masked, exit_code: 1 });
+  expect(shown?.message).toContain(masked);
+  const { body } = await get(of, 'Pod', pod);
+  expect(body.yaml.split(masked)).toHaveLength(3);
+  for (const answer of [map, body]) {
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+    expect(JSON.stringify(answer)).not.toContain('of-the-database');
+  }
 });
 
 test('never returns Secrets, objects of other deployments, or anything to another tenant', async () => {
@@ -208,6 +258,45 @@ test('withholds messages of pods that use secret_references from keys without se
     body.resources.find(({ kind }) => kind === 'Deployment')?.message;
   expect(messageOf(shown)).toMatch(/Scaled to 0/);
   expect(messageOf(withheld)).toMatch(/secrets:read/);
+});
+
+test('decides what a caller may see after the wait for the listener', async () => {
+  const answering = Promise.withResolvers<void>();
+  await running.stop();
+  running = await world.startListener((hub) => ({
+    ...hub,
+    sendObjects: async (...given) => {
+      await answering.promise;
+      return hub.sendObjects(...given);
+    },
+  }));
+  onTestFinished(async () => {
+    answering.resolve();
+    await running.stop();
+    running = await world.startListener();
+  });
+  const [of, other] = [await world.deploy(), await world.deploy()];
+  await workloadOf(of, 'awaited');
+  const { tenantId } = world.owner;
+  const reader = await world.api.client(tenantId, ['deployments:read']);
+  const revoked = await world.api.client(tenantId, ['deployments:read', 'deployments:write']);
+  const [withheld, ended] = [list(of, reader), list(other, revoked)];
+  await waitFor('the requests', async () => {
+    const rows = await world.api.store.sql("SELECT 1 FROM log_requests WHERE kind = 'objects'");
+    return rows.length === 2 || undefined;
+  });
+  const references = [{ name: 'STRIPE_KEY', secret_name: 'payments', secret_key: 'api-key' }];
+  const changed = await world.owner.call('PATCH', `/v2/deployments/${of.id}`, {
+    secret_references: references,
+  });
+  expect(changed.status).toBe(200);
+  await world.api.store.sql('DELETE FROM api_keys WHERE tenant_id = $1 AND cardinality(scopes) = 2', [
+    tenantId,
+  ]);
+  answering.resolve();
+  const workload = (await withheld).body.resources.find(({ kind }) => kind === 'Deployment');
+  expect(workload?.message).toMatch(/secrets:read/);
+  expect((await ended).status).toBe(401);
 });
 
 test('shows the usage of pods beside requests and limits when the cluster has a metrics API', async () => {

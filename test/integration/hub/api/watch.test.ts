@@ -205,6 +205,22 @@ test('ends within 5 s when the key is revoked, also if the client is quiet', asy
     expect(lines.at(-1)).toMatchObject({ end: 'The API key is no longer valid.', reason: 'denied' });
 });
 
+test('rejects streams of a key that was revoked, also while the key is cached', async () => {
+  const client = await first.tenant();
+  const reader = await first.client(client.tenantId, ['deployments:read']);
+  for (const at of [address.first, address.second])
+    expect((await fetch(`${at}/v2/deployments`, { headers: { 'x-api-key': reader.key } })).status).toBe(200);
+  await first.store.sql('DELETE FROM api_keys WHERE tenant_id = $1 AND cardinality(scopes) = 1', [
+    client.tenantId,
+  ]);
+  for (const path of ['/v2/watch', '/v2/events?follow=true'])
+    for (const at of [address.first, address.second]) {
+      const stream = await readLines(at, path, reader.key);
+      expect(stream.status).toBe(401);
+      stream.leave();
+    }
+});
+
 test('ends in order when the API shuts down', async () => {
   const api = await startApi({ store: first.store });
   const client = await first.tenant();

@@ -363,6 +363,25 @@ describe('the report of a build', () => {
     expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
   });
 
+  it.each([
+    { phase: 'Succeeded', image: `r/a@${DIGEST}`, commit: COMMIT },
+    { phase: 'Failed', step: 'source', reason: 'RefNotFound', message: 'no x' },
+  ] as const)('keeps the author of the revision when the build ends as $phase', async (end) => {
+    const record = await deploy(`authored ${end.phase}`);
+    await itemOf(record);
+    const authorOf = async () => {
+      const [row] = await hub.store.sql('SELECT updated_by, generation FROM deployments WHERE id = $1', [
+        record.id,
+      ]);
+      return row as { updated_by: { generation: number } | null; generation: number };
+    };
+    const { updated_by: author } = await authorOf();
+    expect(author).toMatchObject({ generation: 1 });
+    const report = { revisionId: record.latestRevisionId ?? '', number: 1, ...end };
+    await reportBuild(record, report);
+    expect(await authorOf()).toEqual({ generation: 2, updated_by: { ...author, generation: 2 } });
+  });
+
   it('sets BUILD_FAILED with its reason when the build failed, and suspends a deployment without an image', async () => {
     const record = await deploy('failed');
     await itemOf(record);

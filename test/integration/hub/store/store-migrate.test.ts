@@ -118,12 +118,14 @@ async function readerInTheWay() {
   await client.connect();
   onTestFinished(() => client.end());
   await client.query(
-    `DROP FUNCTION berth_has_watchers, berth_send_hint, berth_hint_of_part, berth_hint_of_deployment,
-       berth_hint_of_listener CASCADE`,
+    `DROP FUNCTION berth_is_watched, berth_send_hint, berth_hint_of_part, berth_hint_of_deployment,
+       berth_hint_of_listener, berth_count_listener_state CASCADE`,
   );
-  await client.query('DROP TABLE change_watchers');
+  await client.query('DROP TABLE watched_tenants, change_watchers');
   await client.query('ALTER TABLE log_requests DROP COLUMN kind, DROP COLUMN awaits_listener');
-  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory, DROP COLUMN abilities');
+  await client.query(
+    'ALTER TABLE listeners DROP COLUMN awaits_inventory, DROP COLUMN abilities, DROP COLUMN state_version',
+  );
   await client.query('DROP TABLE deployment_hosts, uploads');
   await client.query('DROP TABLE device_logins, access_tokens, sessions, people');
   await client.query('DROP FUNCTION berth_claim_hosts CASCADE');

@@ -126,6 +126,9 @@ async function seed(): Promise<void> {
     owner,
     request,
   ]);
+  const watcher = uuidv7();
+  await store.sql('INSERT INTO change_watchers (id, expires_at) VALUES ($1, now())', [watcher]);
+  await store.sql('INSERT INTO watched_tenants (tenant_id, watcher_id) VALUES ($1, $2)', [owner, watcher]);
   for (const { name, column } of tables) {
     const [row] = await store.sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM ${quoted(name)} WHERE ${column} = $1`,

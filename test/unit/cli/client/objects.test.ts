@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { lineOf } from '../../../../src/cli/client/changes/watch-changes.ts';
-import { type ClusterObject, parseObject, treeOf } from '../../../../src/cli/client/objects/objects.ts';
+import {
+  type ClusterObject,
+  noteMissing,
+  parseObject,
+  treeOf,
+} from '../../../../src/cli/client/objects/objects.ts';
 
 const object = (
   kind: ClusterObject['kind'],
@@ -43,6 +48,23 @@ test('ends when owners form a circle', () => {
     object('Pod', 'b', { kind: 'Pod', name: 'a' }),
   ];
   expect(treeOf(circle)).toEqual([]);
+});
+
+test('notes which objects are not listed, and which kinds could not be read', () => {
+  const notes: string[] = [];
+  const omitted = [
+    { kind: 'Pod' as const, count: 340, exact: true },
+    { kind: 'ReplicaSet' as const, count: 3, exact: false },
+  ];
+  noteMissing(
+    { note: (text) => void notes.push(text) },
+    { omitted, unread: [{ kind: 'Ingress', message: 'late' }] },
+  );
+  expect(notes).toEqual([
+    'Ingress is missing: late',
+    '340 more objects of the kind Pod are not listed',
+    'at least 3 more objects of the kind ReplicaSet are not listed',
+  ]);
 });
 
 test('reads the kind of an object in any case', () => {

@@ -27,6 +27,8 @@ describe('cookies', () => {
     'http://berth.example.com',
     'http://10.0.0.1',
     'http://localhost.example.com',
+    'http://127.0.0.2',
+    'http://a.localhost',
     'http://127.0.0.1.example.com',
   ])('are not possible for %s', (url) => {
     expect(cookieSettings(url)).toBeNull();

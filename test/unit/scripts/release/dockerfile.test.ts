@@ -36,6 +36,7 @@ test('the release puts the files into the image that the Dockerfile copies', () 
     'package.json LICENSE ./',
     'crds ./crds',
     '--from=sources /app/src ./src',
+    '--from=console /app/dist/console ./dist/console',
   ]);
   // The only command installs git, which bases of the release contain.
   const commands = lastStage(DOCKERFILE).filter(({ name }) => name === 'RUN');

@@ -8,7 +8,7 @@ export const takeLogRequestsStatement = statement<
     /** Features that the listener supports. */
     knows: readonly string[];
   },
-  Columns<typeof logRequests, 'id' | 'kind' | 'deploymentId' | 'query' | 'httpRequestId'> &
+  Columns<typeof logRequests, 'id' | 'kind' | 'tenantId' | 'deploymentId' | 'query' | 'httpRequestId'> &
     Columns<typeof deployments, 'namespace' | 'appName'>
 >(
   'take_log_requests',
@@ -19,9 +19,9 @@ export const takeLogRequestsStatement = statement<
   FOR UPDATE SKIP LOCKED
 ), taken AS (
   UPDATE log_requests r SET taken = true, needs = NULL, awaits_listener = false FROM wanted WHERE r.id = wanted.id
-  RETURNING r.id, r.kind, r.deployment_id, r.query, r.http_request_id
+  RETURNING r.id, r.kind, r.tenant_id, r.deployment_id, r.query, r.http_request_id
 )
-SELECT ${columns(logRequests, 'taken', ['id', 'kind', 'deploymentId', 'query', 'httpRequestId'])},
+SELECT ${columns(logRequests, 'taken', ['id', 'kind', 'tenantId', 'deploymentId', 'query', 'httpRequestId'])},
   ${columns(deployments, 'd', ['namespace', 'appName'])}
 FROM taken JOIN deployments d ON d.id = taken.deployment_id`,
 );

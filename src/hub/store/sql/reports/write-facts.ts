@@ -1,5 +1,6 @@
 import type { deployments } from '../../core/schema.ts';
 import { type Columns, statement } from '../../core/statement.ts';
+import { keptAuthorSql } from '../fragments/generation-author.ts';
 
 /** The values of a deployment that a report changes. */
 export type WrittenFacts = Columns<
@@ -43,7 +44,8 @@ export const writeFactsStatement = statement<{
   observed_at = v."observedAt", in_place_failure = v."inPlaceFailure", symptoms = v.symptoms, volume_gi = v."volumeGi",
   has_runnable_revision = v."hasRunnableRevision",
   updated_at = CASE WHEN v."activeRevisionId" IS DISTINCT FROM d.active_revision_id OR v.generation > d.generation
-    THEN now() ELSE d.updated_at END
+    THEN now() ELSE d.updated_at END,
+  updated_by = ${keptAuthorSql('v.generation')}
 FROM jsonb_to_recordset(:facts::jsonb) AS v(id uuid, generation int, "hasRunnableRevision" boolean,
   "acknowledgedGeneration" int, attempts int, "retryAfterMs" float8, "activeRevisionId" uuid, conditions jsonb, url text,
   "observedDomains" jsonb,

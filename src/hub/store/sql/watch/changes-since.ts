@@ -3,23 +3,34 @@ import { statement } from '../../core/statement.ts';
 /** Number of changes that one sweep returns. */
 export const MAX_SWEPT = 2000;
 
-/** The transaction that wrote the version of a row. A row contains the lower half of its number. */
+/**
+ * The transaction that wrote the version of a row. A row contains the lower half of its number. It can be a subtransaction,
+ * which has a number of its own.
+ */
 const transactionOf = (alias: string) =>
   `((s.next - ((s.next - ${alias}.xmin::text::bigint) & 4294967295))::text::xid8)`;
 
+/**
+ * Every transaction below the oldest one that was running in a snapshot has ended before it. That also applies to a
+ * subtransaction, because its number is higher than that of its transaction. A snapshot lists running transactions without
+ * their subtransactions, so it does not decide about the others, of which the known ones have ended before.
+ */
 const isNew = (alias: string) =>
-  `NOT pg_visible_in_snapshot(${transactionOf(alias)}, :since::text::pg_snapshot)`;
+  `${transactionOf(alias)} >= pg_snapshot_xmin(:since::text::pg_snapshot) AND ${transactionOf(alias)} <> ALL(:known::xid8[])`;
 
 /**
  * The deployments that have changed, and the events that were stored, after a snapshot. Row versions name the transaction that
  * wrote them, so this costs no writes and misses no change, in whatever order transactions commit. The first column is
  * the snapshot of this statement, also when nothing has changed.
- * since: null: nothing is returned except the snapshot. settled: events up to this position are visible in `since`.
+ * since: null: nothing is returned except the snapshot. known: transactions whose rows were visible in `since`.
+ * settled: events up to this position are visible in `since`.
  */
 export const changesSinceStatement = statement<
-  { tenantIds: readonly string[]; since: string | null; settled: number },
+  { tenantIds: readonly string[]; since: string | null; known: readonly string[]; settled: number },
   {
     snapshot: string;
+    /** The oldest transaction that was running. */
+    oldest: string;
     /** null in all three: nothing has changed. */
     tenantId: string | null;
     transaction: string | null;
@@ -29,7 +40,7 @@ export const changesSinceStatement = statement<
 >(
   'changes_since',
   `WITH s AS MATERIALIZED (
-  SELECT pg_current_snapshot()::text AS snapshot, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next
+  SELECT pg_current_snapshot() AS snapshot, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next
 ), changed AS (
   SELECT d.tenant_id, d.id, d.generation, ${transactionOf('d')} AS transaction FROM deployments d, s
   WHERE d.tenant_id = ANY(:tenantIds::uuid[]) AND ${isNew('d')}
@@ -39,6 +50,7 @@ export const changesSinceStatement = statement<
   WHERE e.tenant_id = ANY(:tenantIds::uuid[]) AND e.position > :settled::bigint AND ${isNew('e')}
   LIMIT ${MAX_SWEPT}
 )
-SELECT s.snapshot, c.tenant_id AS "tenantId", c.id AS "deploymentId", c.generation, c.transaction::text AS "transaction"
+SELECT s.snapshot::text AS snapshot, pg_snapshot_xmin(s.snapshot)::text AS oldest, c.tenant_id AS "tenantId",
+  c.id AS "deploymentId", c.generation, c.transaction::text AS "transaction"
 FROM s LEFT JOIN changed c ON true`,
 );

@@ -47,6 +47,15 @@ describe('the client', () => {
     await expect(client.get(RESOURCES.ConfigMap, at)).rejects.toMatchObject({ kind: 'not_found' });
   });
 
+  test('reads no list that is larger than the caller allows', async () => {
+    const { client } = await fakeServer();
+    await client.create(bareObject('a', { data: { x: 'y'.repeat(200_000) } }));
+    await client.create(bareObject('b'));
+    const list = (maxBytes: number) => client.list(RESOURCES.ConfigMap, { namespace: 'ns', maxBytes });
+    await expect(list(100_000)).rejects.toMatchObject({ kind: 'response_too_large', retryable: false });
+    expect((await list(300_000)).items).toHaveLength(2);
+  });
+
   test('applies objects server-side', async () => {
     const { server, client } = await fakeServer();
     server.put(bareObject('a'));

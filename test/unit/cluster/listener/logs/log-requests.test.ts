@@ -38,6 +38,52 @@ test('a call is repeated without capabilities when the hub rejects them', async 
   expect(waits).toEqual([25, 4, 25, 4]);
 });
 
+test('answers at once when one tenant reads too many logs, and serves another tenant', async () => {
+  const ending = new AbortController();
+  const listed: string[] = [];
+  const chunks: [string, unknown][] = [];
+  const request = (id: string, tenant: string) => ({
+    request_id: id,
+    deployment_id: 'd',
+    tenant_id: tenant,
+    namespace: 'shared',
+    query: { limit: 1, follow: true },
+  });
+  const wanted = [...Array.from({ length: 21 }, (_, index) => request(`a${index}`, 'a')), request('b', 'b')];
+  const serving = serveLogRequests({
+    hub: {
+      logRequests: async (_query: unknown, { signal }: { signal: AbortSignal }) => {
+        if (listed.length === 0 && chunks.length === 0) return { log_requests: wanted };
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('ended'))));
+      },
+      logChunk: async (id: string, chunk: { end?: string }) => {
+        if (chunk.end !== undefined) chunks.push([id, chunk.end]);
+        return { state: 'taken' };
+      },
+    },
+    client: {
+      list: async (_resource: unknown, { signal }: { signal: AbortSignal }) => {
+        listed.push('list');
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+      readLog: () => [],
+    },
+    view: { covers: () => true },
+    term: { epoch: 1, lost: ending.signal, isValid: () => false, end: () => undefined },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    clock: systemClock,
+    random: () => 0.5,
+    signal: ending.signal,
+  } as unknown as LogRequestsOptions);
+  await untilPasses(() => {
+    expect(chunks).toEqual([['a20', expect.stringMatching(/too many readers/)]]);
+    // Five lists of the first tenant, and that of the other tenant.
+    expect(listed).toHaveLength(6);
+  });
+  ending.abort();
+  await serving;
+});
+
 test.each([
   ['of a proxy', hub404('<html>'), 10_000],
   ['of a hub without log requests', hub404(JSON.stringify({ detail: NOTHING_HERE })), 300_000],

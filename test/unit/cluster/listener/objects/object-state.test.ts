@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../../../src/cluster/kube/client/object.ts';
 import {
   clusterObject,
-  fitting,
   manifestOf,
   objectEvents,
 } from '../../../../../src/cluster/listener/objects/cluster-object.ts';
@@ -13,7 +12,6 @@ import { LABELS } from '../../../../../src/contract/resource/names.ts';
 import {
   clusterObjectSchema,
   MAX_OBJECT_MESSAGE,
-  MAX_OBJECTS,
   objectEventSchema,
   type ReadKind,
 } from '../../../../../src/domain/core/object-map.ts';
@@ -199,9 +197,6 @@ test('limits texts and numbers, and marks where a text was cut', () => {
   expect(clusterObjectSchema.parse(shown)).toEqual(shown);
   expect(shown.message).toHaveLength(MAX_OBJECT_MESSAGE);
   expect(shown.message?.at(-1)).toBe('…');
-  const many = Array.from({ length: MAX_OBJECTS + 1 }, () => clusterObject('Service', object('Service', {})));
-  expect(fitting(many)).toMatchObject({ truncated: true });
-  expect(fitting(many.slice(0, 3))).toMatchObject({ truncated: false });
 });
 
 test('leaves managedFields and copies of the object out of a manifest, and omits one that is too large', () => {

@@ -9,8 +9,10 @@ import { createLimiter } from '../../../../../src/hub/api/core/rate-limit.ts';
 import { validatorCompiler } from '../../../../../src/hub/api/core/validation.ts';
 import { registerListenerProtocol } from '../../../../../src/hub/api/listeners/listener-protocol-routes.ts';
 import { createWorkHints } from '../../../../../src/hub/api/listeners/work-hints.ts';
+import { LogMasks } from '../../../../../src/hub/api/logs/log-masks.ts';
 import { logRoutes } from '../../../../../src/hub/api/logs/log-routes.ts';
 import { observeRequests } from '../../../../../src/hub/api/observe/observe-requests.ts';
+import { createAccessWatch } from '../../../../../src/hub/api/tenancy/access-watch.ts';
 import { hashApiKey } from '../../../../../src/hub/store/tenancy/api-keys.ts';
 import { fakeDrizzle } from '../../fake-drizzle.ts';
 
@@ -87,7 +89,8 @@ async function world() {
   app.addHook('onSend', async () => {
     counts.answered += 1;
   });
-  logRoutes(app, deps);
+  const limiter = createLimiter(null);
+  logRoutes(app, deps, { limiter, watch: createAccessWatch(deps), masks: new LogMasks(deps.secretBox) });
   buildLogRoutes(app, deps);
   await registerListenerProtocol(app, deps);
   app.server.on('connection', (socket) =>

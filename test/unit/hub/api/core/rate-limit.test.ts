@@ -134,6 +134,16 @@ describe('the limiter', () => {
   });
 });
 
+test('limits the reads of logs and objects of each tenant separately', () => {
+  const limiter = createLimiter(
+    { perKey: null, failures: null, clusterReads: { perSecond: 1, burst: 1 } },
+    () => 0,
+  );
+  limiter.clusterRead('a');
+  expect(() => limiter.clusterRead('a')).toThrow(ApiError);
+  expect(() => limiter.clusterRead('b')).not.toThrow();
+});
+
 test('counts the pulls of a deployment separately from its pushes', () => {
   const rate = { perSecond: 1, burst: 1 };
   const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);

@@ -16,19 +16,21 @@ const KEY: KeyPrincipal = {
 };
 const CALLER = { principal: KEY, tenantId: 'shop', scopes: KEY.scopes };
 
-function watch(isAllowed: () => Promise<boolean>, checkMs = 60_000, answerMs = 60_000) {
+/** Watches a caller that is allowed at first. */
+async function watch(later: () => Promise<boolean>, checkMs = 60_000, answerMs = 60_000) {
   const accessHints = createWorkHints();
   const raw = Object.assign(new EventEmitter(), { destroyed: false, destroy: vi.fn() });
   const request = { caller: CALLER } as unknown as FastifyRequest;
   const deps = { accessHints } as unknown as Parameters<typeof createAccessWatch>[0];
+  const isAllowed = vi.fn(() => later()).mockResolvedValueOnce(true);
   const created = createAccessWatch(deps, isAllowed, { checkMs, answerMs, lastLineMs: 5 });
-  const lost = created.lost(request, { raw } as unknown as FastifyReply);
+  const lost = await created.lost(request, { raw } as unknown as FastifyReply);
   return { ...lost, accessHints, raw };
 }
 
 test('aborts when a notification names the credential, and closes the connection of a client that does not read', async () => {
   let allowed = true;
-  const { signal, end, accessHints, raw } = watch(async () => allowed);
+  const { signal, end, accessHints, raw } = await watch(async () => allowed);
   allowed = false;
   accessHints.notify(['another']);
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -42,7 +44,7 @@ test('aborts when a notification names the credential, and closes the connection
 test('aborts without a notification, and survives a check that fails', async () => {
   const isAllowed = vi.fn<() => Promise<boolean>>().mockRejectedValueOnce(new Error('no database'));
   isAllowed.mockResolvedValueOnce(true).mockResolvedValue(false);
-  const { signal } = watch(isAllowed, 5);
+  const { signal } = await watch(isAllowed, 5);
   await vi.waitFor(() => expect(signal.aborted).toBe(true));
   expect(isAllowed).toHaveBeenCalledTimes(3);
 });
@@ -51,17 +53,31 @@ test.each<[string, () => Promise<boolean>]>([
   ['do not respond', () => new Promise(() => undefined)],
   ['fail', () => Promise.reject(new Error('no database'))],
 ])('aborts when checks %s for too long, and does not state a loss of rights', async (_what, isAllowed) => {
-  const { signal } = watch(isAllowed, 5, 20);
+  const { signal } = await watch(isAllowed, 5, 20);
   await vi.waitFor(() => expect(signal.aborted).toBe(true));
   expect(signal.reason).toMatchObject({ reason: 'continue' });
 });
 
 test('stops to check when the response is over', async () => {
   const isAllowed = vi.fn(async () => true);
-  const { raw } = watch(isAllowed, 5);
+  const { raw } = await watch(isAllowed, 5);
   raw.emit('close');
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(isAllowed.mock.calls.length).toBeLessThan(3);
+});
+
+test('rejects a stream whose caller has lost its rights since it was authenticated, and watches nothing', async () => {
+  const isAllowed = vi.fn(async () => false);
+  const { lost } = createAccessWatch({} as Parameters<typeof createAccessWatch>[0], isAllowed, {
+    checkMs: 5,
+  });
+  const raw = new EventEmitter();
+  const rejected = lost({ caller: CALLER } as FastifyRequest, { raw } as unknown as FastifyReply);
+  await expect(rejected).rejects.toMatchObject({
+    statusCode: 401,
+    detail: 'The API key is no longer valid.',
+  });
+  expect(raw.listenerCount('close')).toBe(0);
 });
 
 test('a caller keeps its rights only with all scopes, in the same tenant', () => {

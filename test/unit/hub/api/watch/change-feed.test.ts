@@ -11,7 +11,7 @@ const B = '0198a000-0000-7000-8000-00000000000b';
 const D = '0198a000-0000-7000-8000-00000000000d';
 
 const NOTHING: Sweep = {
-  place: { snapshot: '1:1:', settled: 0, listeners: new Map() },
+  place: { mark: 'm', snapshot: '1:1:', known: [], settled: 0, listeners: new Map() },
   changes: [],
   isComplete: true,
   changedListeners: [],
@@ -26,10 +26,18 @@ const change = (transaction: string, tenantId = A) => ({
 /** A feed whose sweeps return the next of these results, and then nothing. */
 function feedWith(sweeps: (Partial<Sweep> | Error)[] = [], sweepMs = 5) {
   const swept: (readonly string[])[] = [];
+  const announced: (readonly string[])[] = [];
+  /** Called before each announcement and each sweep. */
+  const hooks = { beforeAnnouncing: async () => {}, beforeSweep: async () => {} };
   const logger = recordingLogger();
   const feed = new ChangeFeed({
+    announce: async (tenantIds) => {
+      await hooks.beforeAnnouncing();
+      announced.push(tenantIds);
+    },
     sweep: async (tenantIds) => {
       swept.push(tenantIds);
+      await hooks.beforeSweep();
       const next = sweeps.shift() ?? {};
       if (next instanceof Error) throw next;
       return { ...NOTHING, ...next };
@@ -44,7 +52,7 @@ function feedWith(sweeps: (Partial<Sweep> | Error)[] = [], sweepMs = 5) {
     reader.take();
     return reader;
   };
-  return { feed, open, swept, logger };
+  return { feed, open, swept, announced, hooks, logger };
 }
 
 test('sends a change to each stream of its tenant, and to no other', async () => {
@@ -82,6 +90,46 @@ test('resets only the streams of the tenant when the state of its listener has c
   await untilPasses(() => expect(reader.take()).toEqual([RESET]));
   expect(swept.at(-1)).toEqual([A, B]);
   expect(other.take()).toEqual([]);
+});
+
+test('resets a stream that was the first of its tenant during a sweep, because the sweep did not read its changes', async () => {
+  const { open, hooks, swept } = feedWith();
+  const reader = await open(A);
+  let later = null as Awaited<ReturnType<typeof open>> | null;
+  hooks.beforeSweep = async () => {
+    later ??= await open(B);
+  };
+  await untilPasses(() => expect(swept.length).toBeGreaterThan(3));
+  expect(swept.slice(0, 2)).toEqual([[A], [A]]);
+  expect(later?.take()).toEqual([RESET]);
+  await untilPasses(() => expect(swept.length).toBeGreaterThan(5));
+  expect([later?.take(), reader.take()]).toEqual([[], []]);
+});
+
+test('sends a change again after notifications were lost, because a database can use the numbers of transactions again', async () => {
+  const { feed, open } = feedWith([], 60_000);
+  const reader = await open(A);
+  feed.notify([`${A} ${D} 1 100`]);
+  expect(reader.take()).toHaveLength(1);
+  feed.lost();
+  expect(reader.take()).toEqual([RESET]);
+  feed.notify([`${A} ${D} 1 100`]);
+  expect(reader.take()).toHaveLength(1);
+});
+
+test('announces a tenant before its first stream begins, and tenants together that open at the same time', async () => {
+  const { feed, open, announced, hooks } = feedWith([], 60_000);
+  await open(A);
+  expect(announced).toEqual([[A]]);
+  feed.close(await feed.open(A));
+  expect(announced).toHaveLength(1);
+  const others = ['b', 'c'].map((last) => A.replace(/a$/, last));
+  await Promise.all(others.map(open));
+  expect(announced.at(-1)).toEqual([A, ...others]);
+  expect(announced.length).toBeLessThan(4);
+  hooks.beforeAnnouncing = () => Promise.reject(new Error('no database'));
+  await expect(feed.open(A.replace(/a$/, 'e'))).rejects.toThrow('no database');
+  expect(feed.size).toBe(3);
 });
 
 test('continues from the same place when a sweep fails', async () => {

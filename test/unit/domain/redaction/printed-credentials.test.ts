@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
-import { maskCredentials, outputTail } from '../../../../../src/cluster/operator/access/masking.ts';
-import { transformPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
-import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
+import { maskCredentials, outputTail } from '../../../../src/domain/redaction/printed-credentials.ts';
 
 /** What a kubelet passes on of a container at most. */
 const MOST_OF_A_CONTAINER = 4096;
@@ -20,6 +17,8 @@ describe('maskCredentials', () => {
     ['PASSWORD=a=b:c next=1', 'PASSWORD=*** next=1'],
     ["password = 'never closed\nnext", "password = '***\nnext"],
     ['PASSWORD=', 'PASSWORD='],
+    ['cut in postgres://app:s3cr…', 'cut in postgres://***…'],
+    ['cut after http://db…', 'cut after http://db…'],
     [`${'x'.repeat(500)}-token=s3cret`, `${'x'.repeat(500)}-token=***`],
   ])('masks only the credentials in %j', (text, masked) => {
     expect(maskCredentials(text)).toBe(masked);
@@ -77,38 +76,5 @@ describe('the output tail of a container', () => {
   test('contains no half of a credential, because it is masked before it is cut', () => {
     const kept = outputTail(`TOKEN=${'s3cret'.repeat(200)} ${'x'.repeat(900)}`);
     expect(kept).not.toContain('s3cret');
-  });
-
-  test('is masked and cut once, when the pod enters the cache', () => {
-    const terminated = { exitCode: 1, message: `${'x'.repeat(3000)} PASSWORD=s3cret` };
-    const containerStatuses = [{ name: 'app', state: { terminated }, lastState: { terminated } }];
-    const pod = transformPod({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'web-1' },
-      status: { containerStatuses, initContainerStatuses: containerStatuses },
-    } as UntypedObject);
-    const text = JSON.stringify(pod);
-    expect(text).not.toContain('s3cret');
-    expect(text.match(/PASSWORD=\*\*\*/g)).toHaveLength(4);
-    expect(text.length).toBeLessThan(6000);
-  });
-
-  test('is not shown when the pod uses references to Secrets, because their values are not known', () => {
-    const terminated = { exitCode: 1, message: 'printed-value' };
-    const containerStatuses = [{ name: 'app', state: { terminated }, lastState: { terminated } }];
-    const pod = (annotations: Record<string, string>) =>
-      JSON.stringify(
-        transformPod({
-          apiVersion: 'v1',
-          kind: 'Pod',
-          metadata: { name: 'web-1', annotations },
-          status: { containerStatuses, initContainerStatuses: containerStatuses },
-        } as UntypedObject),
-      );
-    expect(pod({})).toContain('printed-value');
-    const withheld = pod({ [ANNOTATIONS.secretReferences]: '0'.repeat(32) });
-    expect(withheld).not.toContain('printed-value');
-    expect(withheld).toContain('see its logs');
   });
 });

@@ -13,6 +13,8 @@ const MAX_NAME = 64;
 const MAX_BETWEEN = 12;
 /** Maximum input length. Kubelets report at most 4096 bytes of a container. Longer texts are cut. */
 const MAX_INPUT = 16_384;
+/** Marks where a text was cut. */
+const CUT = '…';
 
 const MASK = '***';
 const NAME_CHARACTER = /[\w-]/;
@@ -44,8 +46,12 @@ interface Span {
 /** The user info of the URL whose `://` begins at `at`. The user info ends at the last `@` before the path. */
 function userInfo(text: string, at: number): Span | undefined {
   const from = at + '://'.length;
-  const last = text.slice(from, endOf(AUTHORITY, text, from).end).lastIndexOf('@');
-  return last > 0 ? { from, to: from + last } : undefined;
+  const authority = text.slice(from, endOf(AUTHORITY, text, from).end);
+  const last = authority.lastIndexOf('@');
+  if (last > 0) return { from, to: from + last };
+  // The `@` may be in the part that was cut off.
+  const isCut = authority.endsWith(CUT) && authority.includes(':');
+  return isCut ? { from, to: from + authority.length - CUT.length } : undefined;
 }
 
 /** The value after the separator at `at`. */
@@ -86,7 +92,8 @@ export function maskCredentials(whole: string): string {
     done = span.to;
     SEPARATOR.lastIndex = done;
   }
-  return masked + text.slice(done);
+  masked += text.slice(done);
+  return whole.length > MAX_INPUT ? `${masked}${CUT}` : masked;
 }
 
 /** Maximum length of a container's output in a status. */
@@ -98,5 +105,7 @@ const MAX_OUTPUT_TAIL = 1000;
  */
 export function outputTail(text: string): string {
   const masked = maskCredentials(text);
-  return masked.length <= MAX_OUTPUT_TAIL ? masked : `…${masked.slice(1 - MAX_OUTPUT_TAIL).toWellFormed()}`;
+  return masked.length <= MAX_OUTPUT_TAIL
+    ? masked
+    : `${CUT}${masked.slice(1 - MAX_OUTPUT_TAIL).toWellFormed()}`;
 }

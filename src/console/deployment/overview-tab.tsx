@@ -1,0 +1,79 @@
+import { Mark } from '../ui/mark.tsx';
+import { ScrollTable } from '../ui/scroll-table.tsx';
+import { Time } from '../ui/time.tsx';
+import styles from './deployment.module.css';
+import { useDeployment } from './deployment-context.ts';
+import { ExplanationSection } from './explanation.tsx';
+import { shortId, toneOfCondition } from './status.ts';
+
+function Facts() {
+  const { deployment } = useDeployment();
+  const { active_revision_id: active, latest_revision_id: latest, last_observed_at: observedAt } = deployment;
+  const { image_uri: image, repo_ref: ref } = deployment.source_revision_config;
+  const facts = [
+    ['Image', image],
+    ['Branch', ref],
+    ['Active revision', active === null ? 'none' : shortId(active)],
+    ['Latest revision', latest === null ? 'none' : shortId(latest)],
+    ['Type', deployment.source_config.deployment_type],
+    ['Id', deployment.id],
+  ] as const;
+  return (
+    <dl className={styles['list']}>
+      {facts.map(([label, value]) =>
+        value == null ? null : (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+      <div>
+        <dt>Observed</dt>
+        <dd>{observedAt === null ? 'never' : <Time at={observedAt} />}</dd>
+      </div>
+      <div>
+        <dt>Created</dt>
+        <dd>
+          <Time at={deployment.created_at} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Conditions() {
+  const { deployment, isStale } = useDeployment();
+  return (
+    <section aria-labelledby="conditions" className={styles['section']}>
+      <h2 id="conditions">Conditions</h2>
+      {deployment.conditions.length === 0 && <p>Nothing has been observed yet.</p>}
+      {deployment.conditions.length > 0 && (
+        <ScrollTable label="Conditions" columns={['Condition', 'Status', 'Reason', 'Message', 'Since']}>
+          {deployment.conditions.map((condition) => (
+            <tr key={condition.type}>
+              <th scope="row">{condition.type}</th>
+              <td>
+                <Mark tone={isStale ? 'unsure' : toneOfCondition(condition)} text={condition.status} />
+              </td>
+              <td>{condition.reason}</td>
+              <td>{condition.message}</td>
+              <td>
+                <Time at={condition.lastTransitionTime} />
+              </td>
+            </tr>
+          ))}
+        </ScrollTable>
+      )}
+    </section>
+  );
+}
+
+/** The first tab of a deployment. */
+export const OverviewTab = () => (
+  <>
+    <ExplanationSection />
+    <Facts />
+    <Conditions />
+  </>
+);

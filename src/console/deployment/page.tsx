@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import type { Deployment } from '../api/types.ts';
+import { commandLine } from '../commands/commands.ts';
+import { ShowCommand } from '../commands/show-command.tsx';
+import { StaleNotice } from '../live/stale-notice.tsx';
+import { useFreshness } from '../live/use-freshness.ts';
+import { Page } from '../shell/page.tsx';
+import { useTenantApi } from '../shell/tenant-context.ts';
+import { Loading } from '../ui/loading.tsx';
+import { ProblemNotice } from '../ui/problem-notice.tsx';
+import styles from './deployment.module.css';
+import { DeploymentContext, type ShownDeployment } from './deployment-context.ts';
+import { deploymentQuery } from './queries.ts';
+import { StatusMark } from './status-mark.tsx';
+import { TABS } from './tabs.ts';
+
+const selector = (id: string) => `berth.dev/deployment-id=${id}`;
+
+function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
+  return (
+    <ShowCommand
+      title="Show this deployment"
+      request={{ path: `/v2/deployments/${id}`, tenantId }}
+      berth={commandLine('berth', 'deployments', 'get', name)}
+      kubectl={commandLine('kubectl', 'describe', 'mdep', '-A', '-l', selector(id))}
+    />
+  );
+}
+
+function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly deploymentId: string }) {
+  return (
+    <nav aria-label="Parts of the deployment" className={styles['tabs']}>
+      {TABS.map(({ to, label, isExact }) => (
+        <Link
+          key={to}
+          to={to}
+          params={{ tenantId, deploymentId }}
+          activeOptions={{ exact: isExact }}
+          activeProps={{ 'aria-current': 'page' }}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Facts({ deployment, isStale }: ShownDeployment) {
+  return (
+    <p className={styles['facts']}>
+      <StatusMark status={deployment.status} isStale={isStale} />
+      <span>{deployment.source}</span>
+      {deployment.url !== null && (
+        <a href={deployment.url} rel="noreferrer">
+          {deployment.url}
+        </a>
+      )}
+    </p>
+  );
+}
+
+/** One deployment: what all its tabs show, and the tab. */
+export function DeploymentPage() {
+  const { deploymentId } = useParams({ from: '/t/$tenantId/deployments/$deploymentId' });
+  const api = useTenantApi();
+  const query = useQuery(deploymentQuery(api, deploymentId));
+  const freshness = useFreshness(query);
+  const { data: deployment, error } = query;
+  // One element before and after the deployment is known, so that its heading keeps the focus.
+  return (
+    <Page
+      key={deploymentId}
+      title={deployment?.name ?? 'Deployment'}
+      {...(deployment === undefined ? {} : { actions: <DeploymentCommand {...deployment} /> })}
+    >
+      {query.isPending && <Loading what="the deployment" />}
+      {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
+      {deployment !== undefined && (
+        <>
+          <Facts deployment={deployment} isStale={freshness.isStale} />
+          <StaleNotice freshness={freshness} />
+          <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
+          <DeploymentContext value={{ deployment, isStale: freshness.isStale }}>
+            <Outlet />
+          </DeploymentContext>
+        </>
+      )}
+    </Page>
+  );
+}

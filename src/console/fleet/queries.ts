@@ -1,0 +1,70 @@
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  type QueryClient,
+  queryOptions,
+} from '@tanstack/react-query';
+import { read, type TenantApi } from '../api/client.ts';
+import { fleetKey, tenantKey } from '../api/keys.ts';
+import { type Filters, queryOf } from './filters.ts';
+import { type FleetPage, nextOffset, PAGE_SIZE, withChanges } from './pages.ts';
+
+/** Deployments that match filters, newest first. */
+export const fleetQuery = (api: TenantApi, filters: Filters) =>
+  infiniteQueryOptions({
+    queryKey: fleetKey(api.tenantId, filters),
+    queryFn: async ({ pageParam, signal }): Promise<FleetPage> => {
+      const query = { ...queryOf(filters), limit: PAGE_SIZE, offset: pageParam };
+      const { resources } = await read(api.GET('/v2/deployments', { params: { query }, signal }));
+      return { rows: resources, isLast: resources.length < PAGE_SIZE };
+    },
+    initialPageParam: 0,
+    getNextPageParam: (_last, pages) => nextOffset(pages),
+  });
+
+/** The ids that a request can name. */
+const MAX_IDS = 100;
+
+/** The ids that both the filters and a change name. */
+function idsToRequest({ deployment_ids: given }: Filters, changed: readonly string[]): readonly string[] {
+  if (given === undefined) return changed;
+  const wanted = new Set(given.split(','));
+  return changed.filter((id) => wanted.has(id));
+}
+
+/** Requests the rows of changed deployments, and puts them into the loaded pages. */
+export async function refreshRows(
+  client: QueryClient,
+  api: TenantApi,
+  { filters, changed }: { readonly filters: Filters; readonly changed: readonly string[] },
+): Promise<void> {
+  const { queryKey } = fleetQuery(api, filters);
+  const ids = idsToRequest(filters, changed);
+  if (ids.length === 0) return;
+  const isFetching = client.getQueryState(queryKey)?.fetchStatus === 'fetching';
+  if (ids.length > MAX_IDS || isFetching) return client.invalidateQueries({ queryKey, exact: true });
+  const query = { ...queryOf(filters), deployment_ids: ids.join(','), limit: MAX_IDS };
+  try {
+    const { resources } = await read(api.GET('/v2/deployments', { params: { query } }));
+    client.setQueryData<InfiniteData<FleetPage, number>>(
+      queryKey,
+      (data) => data && { ...data, pages: withChanges(data.pages, ids, resources) },
+    );
+  } catch {
+    // The request of the whole list shows the error, and marks the rows as not current.
+    await client.invalidateQueries({ queryKey, exact: true });
+  }
+}
+
+const MAX_LISTENERS = 100;
+
+/** The listeners that the tenant can use. Their names are those of clusters. */
+export const listenersQuery = (api: TenantApi) =>
+  queryOptions({
+    queryKey: tenantKey(api.tenantId, 'listeners'),
+    queryFn: async ({ signal }) => {
+      const query = { limit: MAX_LISTENERS };
+      const { resources } = await read(api.GET('/v2/listeners', { params: { query }, signal }));
+      return resources;
+    },
+  });

@@ -1,0 +1,25 @@
+import { Problem } from '../api/problem.ts';
+import { Button } from './button.tsx';
+import styles from './ui.module.css';
+
+interface ProblemNoticeProps {
+  readonly error: Error;
+  readonly onRetry?: () => void;
+}
+
+/** An error with its request id, which finds it in the log of the API. */
+export function ProblemNotice({ error, onRetry }: ProblemNoticeProps) {
+  const requestId = error instanceof Problem ? error.requestId : null;
+  const message = error instanceof Problem ? error.message : `The console failed: ${error.message}`;
+  return (
+    <div role="alert" className={styles['problem']}>
+      <p>{message}</p>
+      {requestId !== null && (
+        <p className={styles['quiet']}>
+          Request id: <code>{requestId}</code>
+        </p>
+      )}
+      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
