@@ -41,6 +41,7 @@ export const objectMapResultSchema = z.object({
   omitted: z
     .array(omittedObjectsSchema)
     .max(OBJECT_KINDS.length)
+    .default([])
     .describe('Kinds of which the deployment has more objects than a response can contain.'),
   unread: z.array(unreadKindSchema).max(READ_KINDS.length + 1),
   metrics: objectMetricsSchema,

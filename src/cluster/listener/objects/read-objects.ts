@@ -50,7 +50,13 @@ interface KindRead {
   readonly unread: UnreadKind | null;
 }
 
-function unreadOf(kind: string, error: unknown): UnreadKind {
+const NO_TURN = 'Too many reads of this cluster were running. Try again.';
+
+/** Whether a list did not begin, because other lists of readers took all the time. */
+const hadNoTurn = (error: unknown, { signal }: ReadingOptions) => signal.aborted && !isKubeError(error);
+
+function unreadOf(kind: string, error: unknown, options: ReadingOptions): UnreadKind {
+  if (hadNoTurn(error, options)) return { kind, message: NO_TURN };
   if (isKubeError(error, 'forbidden'))
     return { kind, message: `The listener lacks the right to list objects of this kind. Upgrade its chart.` };
   if (isKubeError(error, 'response_too_large'))
@@ -70,7 +76,7 @@ async function readKind(options: ReadingOptions, kind: ReadKind): Promise<KindRe
     );
     return { kind, objects: items, hasMore: next !== undefined, unread: null };
   } catch (error) {
-    const unread = isMissingKind(kind, error) ? null : unreadOf(kind, error);
+    const unread = isMissingKind(kind, error) ? null : unreadOf(kind, error, options);
     return { kind, objects: [], hasMore: false, unread };
   }
 }
@@ -118,7 +124,7 @@ async function readEvents(
     });
     return { events: objectEvents(items), unread: next === undefined ? [] : [MORE_EVENTS] };
   } catch (error) {
-    return { events: [], unread: [unreadOf('Event', error)] };
+    return { events: [], unread: [unreadOf('Event', error, options)] };
   }
 }
 
@@ -140,16 +146,19 @@ export async function readObjects(options: ReadingOptions): Promise<Omit<ObjectA
   const { query } = options.request;
   if (query.read === 'map') {
     const map = await readMap(options);
+    const isEmpty =
+      map.unread.length >= READ_KINDS.length - OPTIONAL_READ_KINDS.size && map.objects.length === 0;
     // Nothing was read, so there is nothing to show.
-    return map.unread.length >= READ_KINDS.length - OPTIONAL_READ_KINDS.size && map.objects.length === 0
-      ? { failure: 'unavailable' }
-      : { map };
+    if (isEmpty)
+      return { failure: map.unread.some(({ message }) => message === NO_TURN) ? 'busy' : 'unavailable' };
+    return { map };
   }
   try {
     const object = await readObject(options, query);
     return object === null ? { failure: 'not_found' } : { object };
   } catch (error) {
     if (isKubeError(error, 'unknown_resource', 'not_found')) return { failure: 'not_found' };
+    if (hadNoTurn(error, options)) return { failure: 'busy' };
     return { failure: isKubeError(error, 'forbidden') ? 'denied' : 'unavailable' };
   }
 }

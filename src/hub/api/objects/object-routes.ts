@@ -32,8 +32,10 @@ import { mapAnswer, objectAnswer } from './object-answers.ts';
 import { full, type ObjectsRead, OUTDATED_LISTENER, readObjects } from './object-reading.ts';
 import { ObjectSharing, type ReadResult, type Showing } from './object-sharing.ts';
 
-/** Maximum number of requests per process. Each can hold a response in memory. */
+/** Maximum number of reads per process. Each holds a result in memory, which callers share. */
 const READERS = { tenant: 20, all: 200 };
+/** Maximum number of callers per process that wait for reads. */
+const CALLERS = { tenant: 200, all: 1000 };
 const OF_LISTENER = { tenant: 10, all: MAX_LOG_REQUESTS };
 const RETRY_SECONDS = 10;
 
@@ -120,14 +122,14 @@ export interface ObjectAccess {
 function createReading(app: FastifyInstance, deps: ApiDeps, { limiter, masks, watch }: ObjectAccess) {
   const signal = shutdownSignal(app);
   const readers = createReaders(READERS, 'objects');
+  const callers = createReaders(CALLERS, 'objects');
   const hints = deps.logHints ?? createWorkHints();
   const sharing = new ObjectSharing();
   const referencesOf = (reader: Reader, { tenantId, deploymentId }: Place) =>
     mayPrintReferences(reader, tenantId, deploymentId);
 
   /** Secrets and references are read before, because they can be removed while the listener reads what they appear in. */
-  const start = async (request: FastifyRequest, place: Place, query: ObjectQuery): Promise<ReadResult> => {
-    limiter.clusterRead(place.tenantId);
+  const read = async (request: FastifyRequest, place: Place, query: ObjectQuery): Promise<ReadResult> => {
     const maskNow = masks.of(place.tenantId, place.deploymentId);
     const hadReferences = await deps.database.forTenant(place.tenantId).read(async (reader) => {
       await maskNow(reader);
@@ -135,6 +137,15 @@ function createReading(app: FastifyInstance, deps: ApiDeps, { limiter, masks, wa
     });
     const reading = { ...place, deps, hints, most: OF_LISTENER, httpRequestId: request.id, signal };
     return { ...(await readObjects(reading, query)), maskNow, hadReferences };
+  };
+  const start: typeof read = async (request, place, query) => {
+    const leave = readers.enter(place.tenantId);
+    try {
+      limiter.clusterRead(place.tenantId);
+      return await read(request, place, query);
+    } finally {
+      leave();
+    }
   };
   /** What the caller may see now, after the wait. @throws ApiError 401 */
   const showingOf = async (
@@ -155,14 +166,14 @@ function createReading(app: FastifyInstance, deps: ApiDeps, { limiter, masks, wa
     query: ObjectQuery,
     render: (read: ObjectsRead, showing: Showing) => Promise<string>,
   ): Promise<string> => {
-    const leave = readers.enter(place.tenantId);
+    const leave = callers.enter(place.tenantId);
     try {
       const key = JSON.stringify([place.tenantId, place.deploymentId, query]);
       const result = await sharing.results.get(key, () => start(request, place, query));
       const showing = await showingOf(request, place, result);
-      const { read } = result;
-      if (read.failure !== undefined) throw FAILURES[read.failure]();
-      return await sharing.text(result, showing, () => render(read, showing));
+      const { failure } = result.read;
+      if (failure !== undefined) throw FAILURES[failure]();
+      return await sharing.text(result, showing, () => render(result.read, showing));
     } finally {
       leave();
     }

@@ -37,7 +37,9 @@ const inLine = (text: string) => (isPlain(text) ? text : quoted(text));
 
 /** A text with several lines, below a line with this indentation. */
 function block(text: string, indent: string): string {
-  const end = /\n*$/.exec(text)?.[0].length ?? 0;
+  // Not a regular expression: it would begin again at each line break of a run in the middle of the text.
+  let end = 0;
+  while (text.at(-1 - end) === '\n') end += 1;
   const lines = text.slice(0, text.length - end).split('\n');
   const mark = end === 0 ? '|-' : end === 1 ? '|' : '|+';
   const written = lines.map((line) => (line === '' ? '' : `${indent}${line}`)).join('\n');

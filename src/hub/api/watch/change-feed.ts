@@ -171,13 +171,16 @@ export class ChangeFeed {
   }
 
   /** @param swept the tenants whose changes the sweep has read */
-  #take({ place, changes, isComplete, changedListeners }: Sweep, swept: ReadonlySet<string>): void {
+  #take(
+    { place, changes, isComplete, fullTenants, changedListeners }: Sweep,
+    swept: ReadonlySet<string>,
+  ): void {
     this.#place = place;
     if (!isComplete) this.lost();
     if (changedListeners.includes(null)) this.#resetAll();
     // The next sweep begins after this one, which does not have the changes of a tenant whose first stream opened meanwhile.
     for (const [tenantId, readers] of this.#readers) if (!swept.has(tenantId)) this.#send(readers, null);
-    for (const owner of changedListeners) {
+    for (const owner of [...changedListeners, ...fullTenants]) {
       if (owner !== null) this.#send(this.#readers.get(owner) ?? [], null);
     }
     for (const change of changes) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Reader, Transaction } from '../core/database.ts';
 import { and, eq, notInArray, sql } from '../core/drizzle.ts';
 import { changeWatchers, watchedTenants } from '../core/schema.ts';
-import { changesSinceStatement, MAX_SWEPT } from '../sql/watch/changes-since.ts';
+import { changesSinceStatement, MAX_OF_TENANT, MAX_SWEPT } from '../sql/watch/changes-since.ts';
 import { listenerStatesStatement } from '../sql/watch/listener-states.ts';
 import { markSweepStatement } from '../sql/watch/mark-sweep.ts';
 import { readEventHorizon } from './event-follow.ts';
@@ -42,6 +42,8 @@ export interface Sweep {
    * example after a failover.
    */
   readonly isComplete: boolean;
+  /** Tenants of which more has changed than `changes` contains. */
+  readonly fullTenants: readonly string[];
   /** Owners of listeners whose state has changed. null: the platform. */
   readonly changedListeners: readonly (string | null)[];
 }
@@ -88,6 +90,13 @@ function changedOwners(
   return [...owners].filter((owner) => before.get(owner) !== after.get(owner));
 }
 
+/** Tenants with as many changes as a sweep returns of one. */
+function tenantsWithMore(changes: readonly SweptChange[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { tenantId } of changes) counts.set(tenantId, (counts.get(tenantId) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count >= MAX_OF_TENANT).map(([tenantId]) => tenantId);
+}
+
 async function readChanges(
   reader: Reader,
   tenantIds: readonly string[],
@@ -113,6 +122,7 @@ async function readChanges(
     place: { snapshot: first.snapshot, known, settled, listeners },
     changes,
     isComplete: rows.length < MAX_SWEPT,
+    fullTenants: tenantsWithMore(changes),
     changedListeners: since === null ? [] : changedOwners(since.listeners, listeners),
   };
 }

@@ -1,7 +1,9 @@
 import { statement } from '../../core/statement.ts';
 
-/** Number of changes that one sweep returns. */
-export const MAX_SWEPT = 2000;
+/** Number of changes of a tenant that one sweep returns. A stream sends a reset instead of so many. */
+export const MAX_OF_TENANT = 500;
+/** Number of changes of all tenants that one sweep returns. */
+export const MAX_SWEPT = 5000;
 
 /**
  * The transaction that wrote the version of a row. A row contains the lower half of its number. It can be a subtransaction,
@@ -42,12 +44,15 @@ export const changesSinceStatement = statement<
   `WITH s AS MATERIALIZED (
   SELECT pg_current_snapshot() AS snapshot, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next
 ), changed AS (
-  SELECT d.tenant_id, d.id, d.generation, ${transactionOf('d')} AS transaction FROM deployments d, s
-  WHERE d.tenant_id = ANY(:tenantIds::uuid[]) AND ${isNew('d')}
-  UNION
-  SELECT e.tenant_id, e.deployment_id, d.generation, ${transactionOf('e')}
-  FROM s, events e LEFT JOIN deployments d ON d.id = e.deployment_id
-  WHERE e.tenant_id = ANY(:tenantIds::uuid[]) AND e.position > :settled::bigint AND ${isNew('e')}
+  SELECT of_tenant.* FROM s, unnest(:tenantIds::uuid[]) AS t(id), LATERAL (
+    SELECT d.tenant_id, d.id, d.generation, ${transactionOf('d')} AS transaction FROM deployments d
+    WHERE d.tenant_id = t.id AND ${isNew('d')}
+    UNION
+    SELECT e.tenant_id, e.deployment_id, d.generation, ${transactionOf('e')}
+    FROM events e LEFT JOIN deployments d ON d.id = e.deployment_id
+    WHERE e.tenant_id = t.id AND e.position > :settled::bigint AND ${isNew('e')}
+    LIMIT ${MAX_OF_TENANT}
+  ) of_tenant
   LIMIT ${MAX_SWEPT}
 )
 SELECT s.snapshot::text AS snapshot, pg_snapshot_xmin(s.snapshot)::text AS oldest, c.tenant_id AS "tenantId",

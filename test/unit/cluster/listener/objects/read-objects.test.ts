@@ -121,6 +121,15 @@ test.each([
   expect(await cluster(failures as never).read(of)).toEqual(answer);
 });
 
+test.each([MAP, POD])(
+  'reports too many reads when the time ends before a list has its turn: %#',
+  async (of) => {
+    const ended = AbortSignal.abort();
+    const list: KubeClient['list'] = () => Promise.reject(ended.reason);
+    expect(await readObjects({ client: { list }, request: of, signal: ended })).toEqual({ failure: 'busy' });
+  },
+);
+
 test('returns the object without events when events cannot be read', async () => {
   const { object } = await cluster({ Event: 'forbidden' }).read(POD);
   expect(object).toMatchObject({ events: [], unread: [{ kind: 'Event' }] });

@@ -114,7 +114,9 @@ const TEXTS = [
   ],
 ];
 
-test.each(TEXTS)('writes a text that every version of YAML reads as the same text: %j', (text) => {
+const named = TEXTS.map((text) => ({ title: JSON.stringify(text).slice(0, 40), text }));
+
+test.each(named)('writes a text that every version of YAML reads as the same text: $title', ({ text }) => {
   const value = {
     [text]: text,
     map: { key: text, [text]: { [text]: [text, { [text]: text }] } },
@@ -194,4 +196,9 @@ test('masks every text, and keeps keys and other values', () => {
 
 test('writes a half of a character as the sign for an unknown character', () => {
   expect(parse(toYaml({ a: 'x\ud83d' }))).toEqual({ a: 'x\ufffd' });
+});
+
+test('writes a text with many empty lines in the middle in one pass', () => {
+  const text = `a${'\n'.repeat(120_000)}b\n`;
+  expect(parse(toYaml({ a: text }))).toEqual({ a: text });
 });

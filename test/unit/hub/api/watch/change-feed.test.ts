@@ -14,6 +14,7 @@ const NOTHING: Sweep = {
   place: { mark: 'm', snapshot: '1:1:', known: [], settled: 0, listeners: new Map() },
   changes: [],
   isComplete: true,
+  fullTenants: [],
   changedListeners: [],
 };
 const change = (transaction: string, tenantId = A) => ({
@@ -84,8 +85,11 @@ test.each([
   await untilPasses(() => expect(reader.take()).toEqual([RESET]));
 });
 
-test('resets only the streams of the tenant when the state of its listener has changed', async () => {
-  const { open, swept } = feedWith([{}, { changedListeners: [A] }]);
+test.each([
+  ['the state of its listener has changed', { changedListeners: [A] }],
+  ['more of the tenant has changed than a sweep returns', { fullTenants: [A] }],
+])('resets only the streams of the tenant when %s', async (_when, sweep) => {
+  const { open, swept } = feedWith([{}, sweep]);
   const [reader, other] = [await open(A), await open(B)];
   await untilPasses(() => expect(reader.take()).toEqual([RESET]));
   expect(swept.at(-1)).toEqual([A, B]);
