@@ -218,7 +218,7 @@ function world(
   const read = (of: LogRequest) =>
     new LogReading({
       client: {
-        listAll: async () => {
+        list: async () => {
           polls += 1;
           return { items: pods(), resourceVersion: '1' };
         },
