@@ -79,7 +79,7 @@ export function readRun(file: string): FinishedRun {
   return { result, ...(made === undefined ? {} : { made }), ...(day === undefined ? {} : { day }) };
 }
 
-/** Verdicts of later runs replace earlier verdicts. */
+/** Verdicts of later runs replace earlier verdicts, and add those of plans that an ended run has left out. */
 export function withLater(first: FinishedRun, runs: readonly FinishedRun[]): FinishedRun {
   const newest = new Map(runs.flatMap(({ result }) => result.verdicts.map((one) => [one.plan, one])));
   const broken = new Set(first.result.verdicts.filter(({ held }) => !held).map(({ plan }) => plan));
@@ -88,12 +88,16 @@ export function withLater(first: FinishedRun, runs: readonly FinishedRun[]): Fin
     const list = before.length === 0 ? '' : `; broken before: ${before.join(', ')}`;
     return `Of these ${verdicts.length} by a later run: ${made === undefined ? '' : commandOf(made)}${list}.`;
   });
-  const verdicts = first.result.verdicts.map((verdict) => newest.get(verdict.plan) ?? verdict);
-  return { ...first, result: { ...first.result, verdicts }, later };
+  const verdicts = [
+    ...first.result.verdicts.map((verdict) => newest.get(verdict.plan) ?? verdict),
+    ...first.result.left.flatMap((plan) => newest.get(plan) ?? []),
+  ];
+  const left = first.result.left.filter((plan) => !newest.has(plan));
+  return { ...first, result: { ...first.result, verdicts, left }, later };
 }
 
 const commandOf = ({ command, settings, commit }: RunMade) =>
-  `\`${[...settings, command].join(' ')}\`${commit === undefined ? '' : ` at commit ${commit}`}`;
+  `\`${shorten([...settings, command].join(' '), SHOWN)}\`${commit === undefined ? '' : ` at commit ${commit}`}`;
 
 /** The lines to print below the message of a violation: the differences, and the end of the logs. */
 export function beneath({ diff = [], logs = [] }: Violation): readonly string[] {
