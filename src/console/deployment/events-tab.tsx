@@ -3,13 +3,14 @@ import type { BerthEvent } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import { Button } from '../ui/button.tsx';
 import { Loading } from '../ui/loading.tsx';
+import { MoreButton } from '../ui/more-button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { Time } from '../ui/time.tsx';
 import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
 import { eventsQuery } from './queries.ts';
+import { Section } from './section.tsx';
 
 const actorText = ({ kind, name }: BerthEvent['actor']) => name ?? kind;
 
@@ -19,15 +20,17 @@ export function EventsTab() {
   const query = useInfiniteQuery(eventsQuery(useTenantApi(), id));
   const events = query.data?.pages.flatMap(({ events }) => events) ?? [];
   return (
-    <section aria-labelledby="events" className={styles['section']}>
-      <div className={styles['sectionHead']}>
-        <h2 id="events">Events</h2>
+    <Section
+      id="events"
+      title="Events"
+      command={
         <ShowCommand
           title="List the events"
           request={{ path: `/v2/deployments/${id}/events`, tenantId }}
           berth={commandLine('berth', 'events', name)}
         />
-      </div>
+      }
+    >
       {query.isPending && <Loading what="the events" />}
       {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
       <ol className={styles['events']}>
@@ -38,11 +41,7 @@ export function EventsTab() {
           </li>
         ))}
       </ol>
-      {query.hasNextPage && (
-        <Button onClick={() => void query.fetchNextPage()} isBusy={query.isFetchingNextPage}>
-          Show older events
-        </Button>
-      )}
-    </section>
+      <MoreButton query={query} text="Show older events" />
+    </Section>
   );
 }

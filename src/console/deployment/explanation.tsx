@@ -5,13 +5,14 @@ import { ShowCommand } from '../commands/show-command.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
-import { Mark } from '../ui/mark.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { durationText } from '../ui/time-text.ts';
 import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
+import { describeResource } from './describe-resource.ts';
 import { explanationQuery } from './queries.ts';
-import { toneOfRevision } from './status.ts';
+import { Section } from './section.tsx';
+import { RevisionMark } from './status-mark.tsx';
 
 /** When the cluster was observed, if that is not now. */
 function Knowledge({ knowledge: { current, age_seconds: age } }: Pick<Explanation, 'knowledge'>) {
@@ -25,11 +26,7 @@ function Answer({ explanation, isStale }: { readonly explanation: Explanation; r
   return (
     <>
       <p>
-        Revision {number}:{' '}
-        <Mark
-          tone={isStale ? 'unsure' : toneOfRevision(status)}
-          text={isStale ? `last known: ${status}` : status}
-        />
+        Revision {number}: <RevisionMark status={status} isStale={isStale} />
       </p>
       <p className={styles['summary']}>{summary}</p>
       {remedy !== null && (
@@ -61,19 +58,21 @@ export function ExplanationSection() {
   const { data, error } = query;
   if (revisionId === null) return <p>This deployment has no revision yet.</p>;
   return (
-    <section aria-labelledby="explanation" className={styles['section']}>
-      <div className={styles['sectionHead']}>
-        <h2 id="explanation">What happens</h2>
+    <Section
+      id="explanation"
+      title="What happens"
+      command={
         <ShowCommand
           title="Explain the latest revision"
           request={{ path: `/v2/deployments/${id}/revisions/${revisionId}/explain`, tenantId }}
           berth={commandLine('berth', 'revisions', 'explain', name)}
-          kubectl={commandLine('kubectl', 'describe', 'mdep', '-A', '-l', `berth.dev/deployment-id=${id}`)}
+          kubectl={describeResource(id)}
         />
-      </div>
+      }
+    >
       {query.isPending && <Loading what="the explanation" />}
       {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
       {data !== undefined && <Answer explanation={data} isStale={freshness.isStale} />}
-    </section>
+    </Section>
   );
 }

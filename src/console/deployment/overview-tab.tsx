@@ -4,6 +4,7 @@ import { Time } from '../ui/time.tsx';
 import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
 import { ExplanationSection } from './explanation.tsx';
+import { Section } from './section.tsx';
 import { shortId, toneOfCondition } from './status.ts';
 
 function Facts() {
@@ -45,8 +46,7 @@ function Facts() {
 function Conditions() {
   const { deployment, isStale } = useDeployment();
   return (
-    <section aria-labelledby="conditions" className={styles['section']}>
-      <h2 id="conditions">Conditions</h2>
+    <Section id="conditions" title="Conditions">
       {deployment.conditions.length === 0 && <p>Nothing has been observed yet.</p>}
       {deployment.conditions.length > 0 && (
         <ScrollTable label="Conditions" columns={['Condition', 'Status', 'Reason', 'Message', 'Since']}>
@@ -65,7 +65,7 @@ function Conditions() {
           ))}
         </ScrollTable>
       )}
-    </section>
+    </Section>
   );
 }
 

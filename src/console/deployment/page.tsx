@@ -11,11 +11,10 @@ import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import styles from './deployment.module.css';
 import { DeploymentContext, type ShownDeployment } from './deployment-context.ts';
+import { describeResource } from './describe-resource.ts';
 import { deploymentQuery } from './queries.ts';
-import { StatusMark } from './status-mark.tsx';
+import { DeploymentMark } from './status-mark.tsx';
 import { TABS } from './tabs.ts';
-
-const selector = (id: string) => `berth.dev/deployment-id=${id}`;
 
 function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
   return (
@@ -23,7 +22,7 @@ function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
       title="Show this deployment"
       request={{ path: `/v2/deployments/${id}`, tenantId }}
       berth={commandLine('berth', 'deployments', 'get', name)}
-      kubectl={commandLine('kubectl', 'describe', 'mdep', '-A', '-l', selector(id))}
+      kubectl={describeResource(id)}
     />
   );
 }
@@ -49,7 +48,7 @@ function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly 
 function Facts({ deployment, isStale }: ShownDeployment) {
   return (
     <p className={styles['facts']}>
-      <StatusMark status={deployment.status} isStale={isStale} />
+      <DeploymentMark status={deployment.status} isStale={isStale} />
       <span>{deployment.source}</span>
       {deployment.url !== null && (
         <a href={deployment.url} rel="noreferrer">

@@ -4,16 +4,15 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import { Button } from '../ui/button.tsx';
 import { Loading } from '../ui/loading.tsx';
-import { Mark } from '../ui/mark.tsx';
+import { MoreButton } from '../ui/more-button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
-import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
 import { revisionsQuery } from './queries.ts';
-import { toneOfRevision } from './status.ts';
+import { Section } from './section.tsx';
+import { RevisionMark } from './status-mark.tsx';
 
 /** What a revision runs. */
 const runs = ({
@@ -37,10 +36,7 @@ function Row({
         {isActive && ' (active)'}
       </th>
       <td>
-        <Mark
-          tone={isStale ? 'unsure' : toneOfRevision(status)}
-          text={isStale ? `last known: ${status}` : status}
-        />
+        <RevisionMark status={status} isStale={isStale} />
       </td>
       <td>
         <code>{runs(revision)}</code>
@@ -64,15 +60,17 @@ export function RevisionsTab() {
   const { isStale } = useFreshness(query);
   const revisions = query.data?.pages.flatMap(({ revisions }) => revisions) ?? [];
   return (
-    <section aria-labelledby="revisions" className={styles['section']}>
-      <div className={styles['sectionHead']}>
-        <h2 id="revisions">Revisions</h2>
+    <Section
+      id="revisions"
+      title="Revisions"
+      command={
         <ShowCommand
           title="List the revisions"
           request={{ path: `/v2/deployments/${id}/revisions`, tenantId }}
           berth={commandLine('berth', 'revisions', 'list', name)}
         />
-      </div>
+      }
+    >
       {query.isPending && <Loading what="the revisions" />}
       {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
       {query.data !== undefined && (
@@ -82,11 +80,7 @@ export function RevisionsTab() {
           ))}
         </ScrollTable>
       )}
-      {query.hasNextPage && (
-        <Button onClick={() => void query.fetchNextPage()} isBusy={query.isFetchingNextPage}>
-          Show older revisions
-        </Button>
-      )}
-    </section>
+      <MoreButton query={query} text="Show older revisions" />
+    </Section>
   );
 }

@@ -1,17 +1,23 @@
-import type { DeploymentStatus } from '../api/types.ts';
+import type { DeploymentStatus, RevisionStatus } from '../api/types.ts';
 import { Mark } from '../ui/mark.tsx';
-import { toneOfDeployment } from './status.ts';
+import type { Tone } from '../ui/tone.ts';
+import { toneOfDeployment, toneOfRevision } from './status.ts';
 
-interface StatusMarkProps {
-  readonly status: DeploymentStatus;
+/** Statuses as marks. One that may be out of date is never shown as the current one. */
+
+interface StatusMarkProps<Status> {
+  readonly status: Status;
   /** The status may have changed since it was requested. */
-  readonly isStale?: boolean;
+  readonly isStale: boolean;
 }
 
-/** The status of a deployment. One that may be out of date is never shown as the current one. */
-export const StatusMark = ({ status, isStale = false }: StatusMarkProps) => (
-  <Mark
-    tone={isStale ? 'unsure' : toneOfDeployment(status)}
-    text={isStale ? `last known: ${status}` : status}
-  />
-);
+/** A component that shows statuses of one kind. */
+const markWith = <Status extends string>(toneOf: (status: Status) => Tone) =>
+  function StatusMark({ status, isStale }: StatusMarkProps<Status>) {
+    return (
+      <Mark tone={isStale ? 'unsure' : toneOf(status)} text={isStale ? `last known: ${status}` : status} />
+    );
+  };
+
+export const DeploymentMark = markWith<DeploymentStatus>(toneOfDeployment);
+export const RevisionMark = markWith<RevisionStatus>(toneOfRevision);

@@ -3,7 +3,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Deployment } from '../api/types.ts';
 import { mainCondition, revisionText } from '../deployment/status.ts';
-import { StatusMark } from '../deployment/status-mark.tsx';
+import { DeploymentMark } from '../deployment/status-mark.tsx';
 import { Time } from '../ui/time.tsx';
 import styles from './fleet.module.css';
 
@@ -31,7 +31,7 @@ function Cells({ row, tenantId, cluster, isStale }: RowProps) {
         </Link>
       </th>
       <td className={styles['cell']}>
-        <StatusMark status={row.status} isStale={isStale} />
+        <DeploymentMark status={row.status} isStale={isStale} />
       </td>
       <td className={styles['cell']} title={condition?.message}>
         {condition?.reason ?? '–'}

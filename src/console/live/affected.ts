@@ -3,7 +3,7 @@ import type { Hint } from './watch-items.ts';
 
 /**
  * Whether a query may show something else after a change. Lists of deployments are left out if one deployment has changed: they request
- * its row only (fleet/live-rows.ts).
+ * its row only (fleet/use-fleet.ts).
  */
 export function isAffected(key: readonly unknown[], tenantId: string, hint: Hint): boolean {
   const subject = subjectOf(key);

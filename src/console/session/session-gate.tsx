@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react';
+import { subjectOf } from '../api/keys.ts';
 import type { Session } from '../api/types.ts';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
@@ -38,7 +39,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
 
   if (session != null) {
     if (isOther(shown.current, session))
-      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'tenant' });
+      client.removeQueries({ predicate: ({ queryKey }) => subjectOf(queryKey) !== null });
     shown.current = session;
   }
   const known = session ?? shown.current;
