@@ -124,9 +124,11 @@ if (import.meta.main) {
   else {
     const args = process.argv.slice(2);
     // A few tests may not need all programs. They build what they need.
-    if (args.length === 0) await buildPrograms();
-    // Cached by content. Each test that needs the files fails by itself if they cannot be built.
-    if (args.length === 0) await buildConsole().catch((error) => console.error(String(error)));
+    if (args.length === 0) {
+      await buildPrograms();
+      // Cached by content. Each test that needs the files fails by itself if they cannot be built.
+      await buildConsole().catch((error) => console.error(String(error)));
+    }
     process.exitCode = await runTests(withoutLong(args));
   }
 }

@@ -64,8 +64,10 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   return await work();
 }
 
-/** @throws Error with the next step if the port is in use */
-/** The port of the API, which its public URL must name. 0 selects a free one. */
+/**
+ * The port of the API, which its public URL must name. 0 selects a free one.
+ * @throws Error with the next step if the port is in use
+ */
 async function apiPort(port: number): Promise<number> {
   if (port !== 0) {
     await assertPortFree(port);
