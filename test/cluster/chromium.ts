@@ -38,7 +38,7 @@ const inTree = (tree: string): Chromium => ({
   env: variablesOf(tree),
 });
 
-/** The browser of this machine; null: there is none. @throws Error if CHROME_PATH names no program */
+/** The browser of this machine. null: no browser was found. @throws Error if CHROME_PATH names no program */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): Chromium | null {
   const given = env['CHROME_PATH'];
   if (given) {
@@ -55,7 +55,7 @@ export function findChromium(env: NodeJS.ProcessEnv = process.env): Chromium | n
 }
 
 /**
- * The browser of this machine. Unpacks Debian's package if there is none (350 MB, once).
+ * The browser of this machine. Unpacks Debian's package if no browser was found (350 MB, once).
  * @throws BinariesMissingError if Debian's packages are not available
  */
 export async function installChromium(options: ResolveOptions = {}): Promise<Chromium> {

@@ -74,7 +74,7 @@ function folderOf(wanted: DebianTree, env: NodeJS.ProcessEnv): string {
   return join(dirname(cacheRoot(env)), 'debian', name);
 }
 
-/** The folder that an earlier call of `debianTree` has made; null: there is none. */
+/** The folder that an earlier call of `debianTree` created. null: no call created it. */
 export function unpackedTree(wanted: DebianTree, env: NodeJS.ProcessEnv = process.env): string | null {
   return unpackedIn(folderOf(wanted, env)) ?? null;
 }

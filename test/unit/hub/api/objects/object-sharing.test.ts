@@ -26,7 +26,7 @@ test('shares a read with concurrent calls and for a second, but not its failure'
   expect(await shared.get('b', read)).toBe(4);
 });
 
-test('frees a result after a second when nobody reads it again', async () => {
+test('frees a result after a second when it is not read again', async () => {
   const shared = new SharedReads<string>({ sizeOf: ({ length }) => length });
   await shared.get('a', async () => 'xxxx');
   await shared.get('b', async () => 'xx');
