@@ -9,7 +9,7 @@ import { SETTLED_MS } from '../record.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
 import { replacedProcessPlans } from './replaced-process.ts';
-import { broken, Checks, imageChange, imageOf, runningDeployment, serving } from './steps.ts';
+import { broken, Checks, imageChange, imageOf, runningDeployment, serving, within } from './steps.ts';
 import { isHeldBy, leaderOf, untilLeads } from './takeover.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('../preload/shifted-clock.ts', import.meta.url));
@@ -159,8 +159,12 @@ const spread: FaultPlan = {
   },
 };
 
-/** A candidate reads the lease at least every 2 s. */
-const READS_LEASE_MS = 6_000;
+/**
+ * Calls after which a resumed operator has tried its old version of the lease, and has read the lease twice. It makes
+ * them within seconds.
+ */
+const LEASE_CALLS = 3;
+const CALLED_WITHIN_S = 30;
 
 const resumedCandidate: FaultPlan = {
   name: 'two-of-each/operator/lease-of-the-successor',
@@ -173,16 +177,23 @@ const resumedCandidate: FaultPlan = {
     await untilLeads(world, successor);
     const from = Date.now();
     former.signal('SIGCONT');
-    await sleep(READS_LEASE_MS);
-    const leaseCalls = world.kubernetes
-      .exchanges('operator')
-      .filter(({ resource, at }) => resource === 'leases' && at >= from);
-    if (leaseCalls.length === 0) return [broken('the resumed operator did not read the lease')];
-    const taken = leaseCalls.filter(
+    const leaseCalls = () =>
+      world.kubernetes
+        .exchanges('operator')
+        .filter(
+          ({ resource, at, upstreamStatus }) => resource === 'leases' && at >= from && upstreamStatus > 0,
+        );
+    const missed = await within(
+      CALLED_WITHIN_S,
+      `the resumed operator to make ${LEASE_CALLS} calls for the lease`,
+      async () => leaseCalls().length >= LEASE_CALLS,
+    );
+    const taken = leaseCalls().filter(
       ({ verb, upstreamStatus }) => verb === 'update' && upstreamStatus === 200,
     );
     const leader = await leaderOf(world, 'operator');
     return [
+      ...missed,
       ...taken.map(() => broken('a replaced process has written the lease of its live successor')),
       ...(isHeldBy(leader, successor) ? [] : [broken(`${leader} leads, not ${successor.name}`)]),
     ];

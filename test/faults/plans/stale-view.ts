@@ -87,7 +87,8 @@ const ownDeleteUnseen: FaultPlan = {
     endWith410(world, resource);
     await world.ready(id);
     if (blind.taken() === 0) return [broken('no watch was silenced')];
-    return [...missed, ...(count > 1 ? [broken(`deleted ${count} times`)] : [])];
+    const answers = deletes().map(({ upstreamStatus }) => upstreamStatus);
+    return [...missed, ...(count > 1 ? [broken(`deleted ${count} times, answered ${answers.join()}`)] : [])];
   },
 };
 
