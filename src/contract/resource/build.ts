@@ -143,3 +143,7 @@ export const buildStatusSchema = z
   })
   .describe('State of the requested build.');
 export type BuildStatus = z.infer<typeof buildStatusSchema>;
+
+/** Whether the phase is final. */
+export const hasBuildEnded = ({ phase }: Pick<BuildStatus, 'phase'>): boolean =>
+  phase === 'Succeeded' || phase === 'Failed';

@@ -1,4 +1,5 @@
 import { disabledServices } from '../pod-settings/data-services.ts';
+import { isOff } from '../resource-spec/effective-spec.ts';
 import type { ExternalServices } from './change-effects.ts';
 import type { SourceConfig } from './deployment.ts';
 
@@ -28,7 +29,7 @@ function databaseEffects(before: SourceConfig, after: SourceConfig, { sizeGi }: 
   const [was, is] = [disabledServices(before).database, disabledServices(after).database];
   const removes = after.database?.remove_volume === true;
   const isRemoved = removes && before.database?.remove_volume !== true && sizeGi > 0;
-  const removal = isRemoved ? [removalOf(sizeGi, after.resource_spec?.max_scale === 0)] : [];
+  const removal = isRemoved ? [removalOf(sizeGi, isOff(after.resource_spec ?? {}))] : [];
   if (!was && is) {
     const off = 'The database is switched off when the pods no longer use it.';
     if (sizeGi === 0) return [off];

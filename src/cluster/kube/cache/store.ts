@@ -17,22 +17,9 @@ export interface Store<T extends KubeObject> {
   keysByIndex(index: string, value: string): string[];
 }
 
-/** Index function: uids of all owners. */
-export function byOwnerUid(object: KubeObject): string[] {
-  return (object.metadata.ownerReferences ?? []).map((owner) => owner.uid);
-}
-
 /** Index function: the namespace; cluster-scoped objects are not indexed. */
 export function byNamespace(object: KubeObject): string[] {
   return object.metadata.namespace === undefined ? [] : [object.metadata.namespace];
-}
-
-/** Index function: value of one label; objects without it are not indexed. */
-export function byLabel(label: string): IndexFunction<KubeObject> {
-  return (object) => {
-    const value = object.metadata.labels?.[label];
-    return value === undefined ? [] : [value];
-  };
 }
 
 interface Index<T> {

@@ -1,5 +1,5 @@
 import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
-import { BUILD_SECRET_KEYS } from '../../../contract/resource/build.ts';
+import { BUILD_SECRET_KEYS, hasBuildEnded } from '../../../contract/resource/build.ts';
 import {
   buildName,
   FIELD_MANAGERS,
@@ -56,7 +56,7 @@ function nameOf(item: ApplyWork, revisionId: string): string {
 export function buildHasEnded(resource: Resource | undefined): boolean {
   const { spec, status } = resource ?? {};
   if (spec?.build === undefined || status?.build?.revisionId !== spec.build.revisionId) return false;
-  return status.build.phase === 'Succeeded' || status.build.phase === 'Failed';
+  return hasBuildEnded(status.build);
 }
 
 export class BuildSecrets {

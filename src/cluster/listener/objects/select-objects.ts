@@ -1,5 +1,6 @@
 import { MAX_MAP_CHARACTERS } from '../../../contract/protocol/object-protocol.ts';
 import { type ClusterObject, MAX_OBJECTS, type OmittedObjects } from '../../../domain/core/object-map.ts';
+import { hasEnded } from '../../kube/client/object.ts';
 
 /** Selects the objects of a map that fit into a message, so that no kind crowds out another one. Pure. */
 
@@ -11,11 +12,9 @@ export interface KindObjects {
   readonly hasMore: boolean;
 }
 
-const ENDED_PHASES: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
-
 /** Objects that explain a problem come first. Pods that have ended come last: there can be thousands of them. */
 function rankOf({ state, pod }: ClusterObject): number {
-  if (pod !== undefined && ENDED_PHASES.has(pod.phase)) return 3;
+  if (pod !== undefined && hasEnded({ status: pod })) return 3;
   if (state === 'inactive') return 2;
   return state === 'ready' ? 1 : 0;
 }

@@ -3,6 +3,7 @@ import {
   type BuildSpec,
   type BuildStatus,
   buildResultSchema,
+  hasBuildEnded,
 } from '../../../contract/resource/build.ts';
 import { buildName, formerBuildName } from '../../../contract/resource/names.ts';
 import { type BuildFailureReason, type BuildStep, PASSING_FAILURES } from '../../../domain/builds/build.ts';
@@ -51,7 +52,7 @@ export function judgeBuild(
   const about = { revisionId, number };
   const known = resource.status?.build;
   const before = known?.revisionId === revisionId ? known : undefined;
-  if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return settled(before);
+  if (before !== undefined && hasBuildEnded(before)) return settled(before);
   const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, revisionId));
   if (!names.includes(build.secretName)) {
     const message = 'spec.build.secretName is not the name of the Secret of this build';

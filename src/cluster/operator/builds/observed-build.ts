@@ -3,7 +3,7 @@ import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/name
 import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { deploymentId, labelValue } from '../../../workloads/labels.ts';
-import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
+import { hasEnded, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
 import type { ObservedContainer, ObservedPod, ObservedResource, PodCondition } from '../observed.ts';
 
 /** Observed state of builds in the build namespace. */
@@ -124,16 +124,15 @@ export function stepsOf({ status }: ObservedPod): { step: BuildStep; container: 
 const STUCK_MS = 120_000;
 
 /** Whether a container of a build pod may still run. */
-export function mayRun({ metadata, status }: ObservedPod, now: number): boolean {
-  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
-  const { deletionTimestamp } = metadata;
+export function mayRun(pod: ObservedPod, now: number): boolean {
+  if (hasEnded(pod)) return false;
+  const { deletionTimestamp } = pod.metadata;
   return deletionTimestamp === undefined || now - Date.parse(deletionTimestamp) < STUCK_MS;
 }
 
 /** Whether the steps of a build are done, even if pod and Job do not report it yet. */
 export function stepsAreOver(pod: ObservedPod): boolean {
-  const { phase } = pod.status ?? {};
-  if (phase === 'Succeeded' || phase === 'Failed') return true;
+  if (hasEnded(pod)) return true;
   return stepsOf(pod).some(({ step, container }) => {
     const { terminated } = container.state ?? {};
     return terminated !== undefined && (terminated.exitCode !== 0 || step === 'result');

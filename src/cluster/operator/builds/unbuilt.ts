@@ -1,4 +1,4 @@
-import type { BuildStatus } from '../../../contract/resource/build.ts';
+import { type BuildStatus, hasBuildEnded } from '../../../contract/resource/build.ts';
 import type { ObservedResource } from '../observed.ts';
 
 /**
@@ -10,7 +10,7 @@ export function unbuiltStatus({ spec, status }: ObservedResource): BuildStatus |
   const { revisionId, number } = spec.build;
   const before = status?.build?.revisionId === revisionId ? status.build : undefined;
   // An operator with builds wrote this final status, which does not change.
-  if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return before;
+  if (before !== undefined && hasBuildEnded(before)) return before;
   const message =
     'the operator of this cluster runs no builds: builds need BERTH_HOSTING=cloud or BERTH_BUILDS=true';
   return { revisionId, number, phase: 'Failed', reason: 'BuildsUnavailable', message };

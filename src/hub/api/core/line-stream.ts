@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { STREAM_END_REASONS, type StreamEnd } from '../../../domain/core/stream-end.ts';
+import { FairLimiter } from '../../../domain/scheduling/fair-limiter.ts';
 import { ApiError, toApiError } from './errors.ts';
 
 /**
@@ -128,25 +129,17 @@ export function createReaders(
   most: { readonly tenant: number; readonly all: number },
   what = 'logs',
 ): Readers {
-  const present = new Map<string, number>();
-  let all = 0;
+  const places = new FairLimiter({ total: most.all, perTenant: most.tenant });
   return {
     enter(tenantId) {
-      const count = present.get(tenantId) ?? 0;
-      if (count >= most.tenant || all >= most.all) {
+      if (!places.tryAcquire(tenantId)) {
         const detail = `Too many ${what} are being read at the same time. End a read, or try again later.`;
         throw new ApiError(429, detail, { retryAfterSeconds: RETRY_SECONDS });
       }
-      all += 1;
-      present.set(tenantId, count + 1);
       let isHere = true;
       return () => {
-        if (!isHere) return;
+        if (isHere) places.release(tenantId);
         isHere = false;
-        all -= 1;
-        const left = (present.get(tenantId) ?? 1) - 1;
-        if (left > 0) present.set(tenantId, left);
-        else present.delete(tenantId);
       };
     },
   };

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 const typeName = (value: unknown) =>
-  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  value === null || Number.isNaN(value) ? `${value}` : Array.isArray(value) ? 'array' : typeof value;
 
 const passes: TypeCheck = () => null;
 

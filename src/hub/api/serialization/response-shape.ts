@@ -58,9 +58,13 @@ function unionOf(options: readonly ResponseShape[]): ResponseShape {
  * Removes `additionalProperties: false`, because undeclared fields are left out, not refused.
  */
 function withoutRules(schema: ResponseShape): ResponseShape {
+  const { nullable } = schema;
   const options = schema.anyOf ?? schema.oneOf;
-  if (options !== undefined) return unionOf(options.map(withoutRules));
-  const { type, nullable, required, properties, additionalProperties: others, items } = schema;
+  if (options !== undefined) {
+    // No selector matches null, so that null gets to the last option.
+    return unionOf(options.map((option) => withoutRules(nullable ? { ...option, nullable } : option)));
+  }
+  const { type, required, properties, additionalProperties: others, items } = schema;
   const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, withoutRules(field)]);
   return defined({
     type,

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
-import { byLabel, byOwnerUid } from '../../../../../src/cluster/kube/cache/store.ts';
 import type { KubeClient } from '../../../../../src/cluster/kube/client/client-types.ts';
 import { systemClock } from '../../../../../src/cluster/kube/client/clock.ts';
 import type { KubeObject, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
@@ -142,7 +141,12 @@ describe('the reflector', () => {
   });
 
   test('finds objects by owner and by label, also after they changed', async () => {
-    const s = await setUp({ indexes: { owner: byOwnerUid, app: byLabel('app') } });
+    const s = await setUp({
+      indexes: {
+        owner: ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+        app: ({ metadata }) => Object.values(metadata.labels ?? {}),
+      },
+    });
     await watching(s);
     const owner = { apiVersion: 'v1', kind: 'X', name: 'o', uid: 'owner-1' };
     const make = (app: string) =>

@@ -113,14 +113,14 @@ function objects({
 
 /** Values of a schema. Patterns, formats and limits are ignored: the serializer must not depend on them. */
 export function pairsOf(schema: Schema): fc.Arbitrary<Pair> {
-  const options = schema.anyOf ?? schema.oneOf;
-  if (options !== undefined) return fc.oneof(...options.map(pairsOf));
   if (schema.nullable === true) {
     const { nullable, ...others } = schema;
     return others.enum?.every((value) => value === null)
       ? same(fc.constant(null))
       : fc.oneof(same(fc.constant(null)), pairsOf(others));
   }
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options !== undefined) return fc.oneof(...options.map(pairsOf));
   if (schema.enum !== undefined) return same(fc.constantFrom(...schema.enum));
   if (schema.type === 'object') return objects(schema);
   if (schema.type === 'array') {

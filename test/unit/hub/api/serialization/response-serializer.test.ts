@@ -62,6 +62,7 @@ describe('the message of a refused result', () => {
   const schema = z.object({
     resources: z.array(z.object({ name: z.string(), at: z.string().nullable() })),
     labels: z.record(z.string(), z.string()).optional(),
+    size: z.number().optional(),
   });
   test.each([
     [
@@ -77,6 +78,7 @@ describe('the message of a refused result', () => {
     [{ resources: { name: 'secret' } }, '.resources is object, not array'],
     [{ resources: [], labels: { secret: 1 } }, '.labels.* is number, not string'],
     [[], ' is array, not object'],
+    [{ resources: [], size: Number.NaN }, '.size is NaN, not number'],
   ])('has the path and the type, and no value: %j', (value, problem) => {
     expect(messageOf(schema, value)).toBe(
       `failed to serialize a response: it${problem}; next: fix its handler or its schema`,
@@ -96,6 +98,17 @@ test('a map keeps its keys, and an object that allows other fields keeps them', 
     any: [null, { a: undefined, b: 1 }],
   };
   expect(write(schema, value)).toEqual(byJson(value));
+});
+
+test('a union that can be null keeps null, each option and no undeclared field', () => {
+  const one = z.object({ kind: z.literal('one'), url: z.string() });
+  const two = z.object({ kind: z.literal('two') });
+  const schema = z.object({ source: z.union([one, two]).nullable() });
+  const property = fc.property(pairsOf(jsonOf(schema)), ({ valid, extended }) => {
+    expect(write(schema, extended)).toEqual(byJson(valid));
+  });
+  fc.assert(property, { ...RUNS, examples: [[{ valid: { source: null }, extended: { source: null } }]] });
+  expect(messageOf(schema, {})).toContain('it.source is missing');
 });
 
 const JSON_TYPE = 'application/json';
