@@ -4,6 +4,7 @@ import type { components } from '../../cli/client/api.gen.ts';
 
 type Schemas = components['schemas'];
 
+export type ClusterObject = Schemas['ClusterObject'];
 export type Condition = Schemas['Condition'];
 export type Deployment = Schemas['Deployment'];
 export type DeploymentStatus = Schemas['DeploymentStatus'];
@@ -11,6 +12,10 @@ export type DeploymentType = Schemas['DeploymentType'];
 export type BerthEvent = Schemas['Event'];
 export type Explanation = Schemas['Explanation'];
 export type Listener = Schemas['Listener'];
+export type ObjectContainer = Schemas['ObjectContainer'];
+export type ObjectDetails = Schemas['ObjectDetails'];
+export type ObjectEvent = Schemas['ObjectEvent'];
+export type ObjectMap = Schemas['ObjectMap'];
 export type Revision = Schemas['Revision'];
 export type RevisionStatus = Schemas['RevisionStatus'];
 export type Session = Schemas['Session'];

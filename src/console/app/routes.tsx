@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { filtersOf } from '../fleet/filters.ts';
+import { selectionOf } from '../objects/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
 import { Root } from '../shell/root.tsx';
@@ -34,6 +35,12 @@ const deploymentTabs = [
     getParentRoute: () => deployment,
     path: '/',
     component: lazyRouteComponent(() => import('../deployment/overview-tab.tsx'), 'OverviewTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'objects',
+    validateSearch: selectionOf,
+    component: lazyRouteComponent(() => import('../objects/tab.tsx'), 'ObjectsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
