@@ -7,6 +7,7 @@ import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { ExternalLink } from '../ui/external-link.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import styles from './deployment.module.css';
@@ -50,11 +51,7 @@ function Facts({ deployment, isStale }: ShownDeployment) {
     <p className={styles['facts']}>
       <DeploymentMark status={deployment.status} isStale={isStale} />
       <span>{deployment.source}</span>
-      {deployment.url !== null && (
-        <a href={deployment.url} rel="noreferrer">
-          {deployment.url}
-        </a>
-      )}
+      {deployment.url !== null && <ExternalLink href={deployment.url} />}
     </p>
   );
 }

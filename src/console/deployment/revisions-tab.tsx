@@ -42,7 +42,7 @@ function Row({
         <code>{runs(revision)}</code>
       </td>
       <td>
-        {reason}
+        <bdi>{reason}</bdi>
         {message !== null && <p>{message}</p>}
       </td>
       <td>
