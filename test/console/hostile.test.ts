@@ -116,6 +116,8 @@ describeConsole('hostile content', (world) => {
 
   test('the checks find elements, links, mixed texts and wide pages', async () => {
     const page = await world.open({ path: '/', isSignedIn: false });
+    // Without the policy of the console.
+    await page.goto('about:blank');
     const text = hostileText(0, false).replaceAll('<', '&lt;');
     const bodies = {
       'an element was formed': '<x-hostile>x</x-hostile>',
