@@ -59,7 +59,7 @@ describeConsole('hostile content', (world) => {
   /** Opens a page of the console without loading it again, and waits until it shows what it requested. */
   async function show(page: Page, address: string): Promise<void> {
     await page.evaluate(`window.__TSR_ROUTER__.navigate({ href: ${JSON.stringify(address)} })`);
-    await page.waitForFunction(`window.__TSR_ROUTER__.state.status === 'idle'`);
+    await expect.poll(() => page.evaluate('window.__TSR_ROUTER__.state.status')).toBe('idle');
     await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
   }
 

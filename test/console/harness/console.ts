@@ -1,8 +1,9 @@
 /** A browser that uses the console of the shared Berth, and checks of what it shows. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, inject } from 'vitest';
+import { launchBrowser } from '../../cluster/browser.ts';
 import { findChromium } from '../../cluster/chromium.ts';
 import { type BerthClient, berthClient } from '../../integration/harness/berth-setup.ts';
 import type { ConsoleStack } from './stack.ts';
@@ -65,12 +66,7 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
     beforeAll(async () => {
       const found = findChromium();
       if (found === null) throw new Error('failed to start a browser: it has disappeared');
-      browser = await chromium.launch({
-        executablePath: found.path,
-        env: { ...(process.env as Record<string, string>), ...found.env },
-        // Tests may run as root, and in containers with a small /dev/shm.
-        args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-      });
+      browser = await launchBrowser(found);
     });
     afterEach(async () => {
       await Promise.all(contexts.splice(0).map((context) => context.close()));
