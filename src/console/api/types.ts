@@ -4,14 +4,23 @@ import type { components } from '../../cli/client/api.gen.ts';
 
 type Schemas = components['schemas'];
 
+export type AccessToken = Schemas['AccessToken'];
+export type ApiKey = Schemas['ApiKey'];
 export type Condition = Schemas['Condition'];
 export type Deployment = Schemas['Deployment'];
 export type DeploymentStatus = Schemas['DeploymentStatus'];
 export type DeploymentType = Schemas['DeploymentType'];
+export type DeviceLogin = Schemas['DeviceLogin'];
+export type DeviceLoginOffer = Schemas['DeviceLoginOffer'];
+export type DomainStatus = Schemas['DomainStatus'];
 export type BerthEvent = Schemas['Event'];
 export type Explanation = Schemas['Explanation'];
+export type Integration = Schemas['Integration'];
 export type Listener = Schemas['Listener'];
 export type Revision = Schemas['Revision'];
 export type RevisionStatus = Schemas['RevisionStatus'];
 export type Session = Schemas['Session'];
 export type SignInMethods = Schemas['SignInMethods'];
+export type Tenant = Schemas['Tenant'];
+export type TenantQuotas = Schemas['TenantQuotas'];
+export type Usage = Schemas['Usage'];
