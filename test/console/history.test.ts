@@ -7,6 +7,7 @@ describeConsole('history', (world) => {
     const { id } = await world.api.create(smallDeployment('history-shop'));
     const page = await world.open({
       path: world.pathOf(`/history?deployment_id=${id}&reason=Created,Patched`),
+      expected: /status of 422/,
     });
     await page
       .getByRole('row', { name: /Created/ })

@@ -82,7 +82,10 @@ describeConsole('platform', (world) => {
     await page.getByLabel('Token').fill('token-of-the-console-test');
     await checkPage(page);
     await page.getByRole('button', { name: 'Show command' }).last().click();
-    expect(await page.content()).not.toContain('token-of-the-console-test');
+    const command = page.getByRole('dialog', { name: 'Create the integration' });
+    await command.getByRole('tab', { name: 'curl' }).click();
+    expect(await command.textContent()).toContain('"token":"TOKEN"');
+    expect(await command.textContent()).not.toContain('token-of-the-console-test');
     await page.getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const row = page.getByRole('row', { name });

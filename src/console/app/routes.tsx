@@ -17,6 +17,11 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 
 const first = createRoute({ getParentRoute: () => root, path: '/', component: FirstPage });
 const signedIn = createRoute({ getParentRoute: () => root, path: 'signed-in', component: SignedInPage });
+const device = createRoute({
+  getParentRoute: () => root,
+  path: 'device',
+  component: lazyRouteComponent(() => import('../device/page.tsx'), 'DevicePage'),
+});
 const tenant = createRoute({ getParentRoute: () => root, path: 't/$tenantId', component: Tenant });
 
 const fleet = createRoute({
@@ -107,6 +112,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     first,
     signedIn,
+    device,
     tenant.addChildren([
       fleet,
       deployment.addChildren(deploymentTabs),

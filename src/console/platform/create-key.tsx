@@ -74,7 +74,7 @@ export function CreateKey({ isPlatform }: { readonly isPlatform: boolean }) {
       acts="Create"
       action={action}
       onClose={() => setForm(FIRST)}
-      result={action.data && <SecretOnce label="The API key" value={action.data.key} />}
+      result={action.data === undefined ? null : <SecretOnce label="The API key" value={action.data.key} />}
       command={
         <ShowCommand
           title="Create the API key"

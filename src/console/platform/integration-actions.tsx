@@ -132,7 +132,7 @@ export function CreateWebhookSecret({ integration: { id, name } }: IntegrationAc
       acts="Create"
       action={action}
       result={
-        action.data && (
+        action.data === undefined ? null : (
           <>
             <p>
               URL of the webhook: <code>{action.data.url}</code>

@@ -1,4 +1,4 @@
-import type { Deployment, Listener } from '../api/types.ts';
+import type { Listener } from '../api/types.ts';
 import type { Tone } from '../ui/tone.ts';
 
 /** What the API knows about a listener, in words. */
@@ -53,7 +53,7 @@ export function listenerFindings({ status, unknown_resources: unknown }: Listene
 
 /** Numbers of deployments that wait for their cluster, by listener. The key of the listener of the platform is null. */
 export function waitingByListener(
-  deployments: readonly Pick<Deployment, 'source_config'>[],
+  deployments: readonly { readonly source_config: { readonly listener_id?: string | null } }[],
 ): ReadonlyMap<string | null, number> {
   const counts = new Map<string | null, number>();
   for (const { source_config: config } of deployments) {

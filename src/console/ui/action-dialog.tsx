@@ -21,7 +21,10 @@ interface ActionDialogProps {
   readonly of?: string;
   /** Called when the dialog closes, so that a form starts empty. */
   readonly onClose?: () => void;
-  /** Shown instead of the form after the action, such as a secret that is shown once. Absent: the dialog closes. */
+  /**
+   * Shown instead of the form after the action, such as a secret that is shown once. null: not yet. Absent: the dialog closes after the
+   * action.
+   */
   readonly result?: ReactNode;
   /** The `ShowCommand` of the action. */
   readonly command: ReactNode;
@@ -54,7 +57,7 @@ export function ActionDialog(props: ActionDialogProps) {
         {opens}
       </Button>
       <Dialog title={title} isOpen={isOpen} onClose={close}>
-        {result || (
+        {result ?? (
           <>
             <form id={form} onSubmit={submit} className={styles['form']}>
               {children}
