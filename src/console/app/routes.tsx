@@ -1,6 +1,9 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { tokenFiltersOf } from '../access/filters.ts';
 import { filtersOf } from '../fleet/filters.ts';
+import { historyFiltersOf } from '../history/filters.ts';
 import { selectionOf } from '../objects/selection.ts';
+import { ownerOf } from '../platform/key-form.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
 import { Root } from '../shell/root.tsx';
@@ -15,6 +18,11 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 
 const first = createRoute({ getParentRoute: () => root, path: '/', component: FirstPage });
 const signedIn = createRoute({ getParentRoute: () => root, path: 'signed-in', component: SignedInPage });
+const device = createRoute({
+  getParentRoute: () => root,
+  path: 'device',
+  component: lazyRouteComponent(() => import('../device/page.tsx'), 'DevicePage'),
+});
 const tenant = createRoute({ getParentRoute: () => root, path: 't/$tenantId', component: Tenant });
 
 const fleet = createRoute({
@@ -54,11 +62,72 @@ const deploymentTabs = [
   }),
 ] as const;
 
+const history = createRoute({
+  getParentRoute: () => tenant,
+  path: 'history',
+  validateSearch: historyFiltersOf,
+  component: lazyRouteComponent(() => import('../history/page.tsx'), 'HistoryPage'),
+});
+const usage = createRoute({
+  getParentRoute: () => tenant,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('../usage/page.tsx'), 'UsagePage'),
+});
+const tokens = createRoute({
+  getParentRoute: () => tenant,
+  path: 'tokens',
+  validateSearch: tokenFiltersOf,
+  component: lazyRouteComponent(() => import('../access/page.tsx'), 'TokensPage'),
+});
+
+const platform = createRoute({
+  getParentRoute: () => tenant,
+  path: 'platform',
+  component: lazyRouteComponent(() => import('../platform/page.tsx'), 'PlatformPage'),
+});
+/** The pages of the platform. platform/sections.ts has their labels and scopes. */
+const platformSections = [
+  createRoute({
+    getParentRoute: () => platform,
+    path: '/',
+    component: lazyRouteComponent(() => import('../platform/listeners.tsx'), 'ListenersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'integrations',
+    component: lazyRouteComponent(() => import('../platform/integrations.tsx'), 'IntegrationsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'policy',
+    component: lazyRouteComponent(() => import('../platform/policy.tsx'), 'PolicyPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'keys',
+    validateSearch: ownerOf,
+    component: lazyRouteComponent(() => import('../platform/keys.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'tenants',
+    component: lazyRouteComponent(() => import('../platform/tenants.tsx'), 'TenantsPage'),
+  }),
+] as const;
+
 export const router = createRouter({
   routeTree: root.addChildren([
     first,
     signedIn,
-    tenant.addChildren([fleet, deployment.addChildren(deploymentTabs)]),
+    device,
+    tenant.addChildren([
+      fleet,
+      deployment.addChildren(deploymentTabs),
+      history,
+      usage,
+      tokens,
+      platform.addChildren(platformSections),
+    ]),
   ]),
   basepath: consolePath,
   parseSearch,

@@ -3,6 +3,7 @@ import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
+import { Domains } from './domains.tsx';
 import { ExplanationSection } from './explanation.tsx';
 import { Section } from './section.tsx';
 import { shortId, toneOfCondition } from './status.ts';
@@ -74,6 +75,7 @@ export const OverviewTab = () => (
   <>
     <ExplanationSection />
     <Facts />
+    <Domains />
     <Conditions />
   </>
 );

@@ -16,6 +16,8 @@ interface OpenOptions {
   readonly path?: string;
   /** Default: signed in with the API key of the tenant. */
   readonly isSignedIn?: boolean;
+  /** Default: the key of the tenant. */
+  readonly apiKey?: string;
   readonly width?: number;
   /** Base URL of another API process. */
   readonly url?: string;
@@ -86,7 +88,14 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
         return berthClient(running().apiKey, () => running().url);
       },
       pathOf: (path) => `/t/${running().tenantId}${path}`,
-      async open({ path = '/', isSignedIn = true, width = 1280, url = running().url, expected } = {}) {
+      async open({
+        path = '/',
+        isSignedIn = true,
+        apiKey = running().apiKey,
+        width = 1280,
+        url = running().url,
+        expected,
+      } = {}) {
         const context = await browser.newContext({ viewport: { width, height: 800 } });
         context.setDefaultTimeout(TIMEOUT_MS);
         contexts.push(context);
@@ -95,7 +104,7 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
         listen(page, problems, expected);
         if (isSignedIn) {
           const answer = await context.request.post(`${url}/v2/auth/key-session`, {
-            data: { api_key: running().apiKey },
+            data: { api_key: apiKey },
             headers: { origin: new URL(url).origin },
           });
           expect(answer.status(), await answer.text()).toBe(201);

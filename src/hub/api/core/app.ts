@@ -37,6 +37,7 @@ import { tagRoutes } from '../tags/tag-routes.ts';
 import { accessCheck, createAccessWatch } from '../tenancy/access-watch.ts';
 import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
+import { policyRoutes } from '../tenancy/policy-routes.ts';
 import { logFieldsOf } from '../tenancy/principal.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
@@ -256,6 +257,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deviceRoutes(scoped, { deps, limiter, sessions });
     devicePage(scoped, { deps, limiter, sessions });
     usageRoutes(scoped, deps);
+    policyRoutes(scoped, deps);
     tracingProjectRoutes(scoped, deps);
     pushTokenRoutes(scoped, deps);
     registryTokenRoutes(scoped, deps, limiter);
