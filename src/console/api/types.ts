@@ -12,6 +12,7 @@ export type BerthEvent = Schemas['Event'];
 export type Explanation = Schemas['Explanation'];
 export type Listener = Schemas['Listener'];
 export type Revision = Schemas['Revision'];
+export type RevisionDryRun = Schemas['RevisionDryRun'];
 export type RevisionStatus = Schemas['RevisionStatus'];
 export type Session = Schemas['Session'];
 export type SignInMethods = Schemas['SignInMethods'];

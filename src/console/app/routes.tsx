@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { filtersOf } from '../fleet/filters.ts';
+import { revisionSelectionOf } from '../revisions/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
 import { Root } from '../shell/root.tsx';
@@ -38,7 +39,8 @@ const deploymentTabs = [
   createRoute({
     getParentRoute: () => deployment,
     path: 'revisions',
-    component: lazyRouteComponent(() => import('../deployment/revisions-tab.tsx'), 'RevisionsTab'),
+    validateSearch: revisionSelectionOf,
+    component: lazyRouteComponent(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
