@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { filtersOf } from '../fleet/filters.ts';
+import { logFiltersOf } from '../logs/log-filters.ts';
 import { revisionSelectionOf } from '../revisions/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
@@ -41,6 +42,12 @@ const deploymentTabs = [
     path: 'revisions',
     validateSearch: revisionSelectionOf,
     component: lazyRouteComponent(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'logs',
+    validateSearch: logFiltersOf,
+    component: lazyRouteComponent(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,

@@ -1,21 +1,10 @@
 import type { Revision } from '../api/types.ts';
 import { RevisionMark } from '../deployment/status-mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
-import { Time } from '../ui/time.tsx';
-import { durationText } from '../ui/time-text.ts';
 import { useNow } from '../ui/use-now.ts';
+import { Beginning, Duration } from './duration.tsx';
 import { type KnownEvents, type Step, secondsBetween, stepText, timelineOf } from './steps.ts';
 import styles from './timeline.module.css';
-
-const UNKNOWN = 'unknown';
-
-/** A duration. Less than a second is written as such, because most steps are short. */
-function Duration({ seconds }: { readonly seconds: number | null }) {
-  if (seconds === null) return UNKNOWN;
-  return seconds < 1 ? 'less than 1 s' : durationText(Math.floor(seconds));
-}
-
-const Beginning = ({ at }: { readonly at: string | null }) => (at === null ? UNKNOWN : <Time at={at} />);
 
 function EndedStep({ step }: { readonly step: Step }) {
   return (

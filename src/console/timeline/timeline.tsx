@@ -10,6 +10,7 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
+import { ComponentList } from './component-list.tsx';
 import { newestEventsQuery, newestRevisionsQuery } from './queries.ts';
 import { StepList } from './step-list.tsx';
 import type { KnownEvents } from './steps.ts';
@@ -36,6 +37,7 @@ function RevisionSteps({ revision, events, isStale, isOpen }: RevisionStepsProps
           </p>
         )}
         <StepList revision={revision} events={events} isStale={isStale} />
+        {isOpen && <ComponentList revision={revision} />}
       </details>
     </li>
   );

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { BerthEvent, Revision, RevisionStatus } from '../../../src/console/api/types.ts';
+import type { BerthEvent, ClusterObject, Revision, RevisionStatus } from '../../../src/console/api/types.ts';
+import { componentsOf } from '../../../src/console/timeline/components.ts';
 import { secondsBetween, stepText, timelineOf } from '../../../src/console/timeline/steps.ts';
 
 const at = (second: number) => `2026-01-15T09:00:${String(second).padStart(2, '0')}.000Z`;
@@ -102,4 +103,65 @@ test('secondsBetween is null when a time is not known or the order is wrong', ()
   expect(secondsBetween(null, at(3))).toBeNull();
   expect(secondsBetween(at(3), null)).toBeNull();
   expect(secondsBetween(at(3), at(1))).toBeNull();
+});
+
+describe('componentsOf', () => {
+  const object = (kind: ClusterObject['kind'], more: Partial<ClusterObject>): ClusterObject => ({
+    kind,
+    api_version: 'v1',
+    name: 'x',
+    owner: null,
+    component: 'api',
+    revision_id: 'r1',
+    state: 'ready',
+    message: null,
+    created_at: at(2),
+    ...more,
+  });
+  const pod = (started: string | null, restarts = 0, more: Partial<ClusterObject> = {}) => {
+    const container = { name: 'app', init: false, image: 'web', state: 'running', ready: true } as const;
+    const init = { ...container, name: 'migrate', init: true, restarts: 0 };
+    const app = { ...container, restarts, ...(started === null ? {} : { started_at: started }) };
+    return object('Pod', { pod: { phase: 'Running', containers: [init, app] as never }, ...more });
+  };
+
+  test('are done when the last container began to run', () => {
+    const objects = [object('ReplicaSet', {}), pod(at(4)), pod(at(7), 0, { state: 'progressing' })];
+    expect(componentsOf(objects, revision('DEPLOYING'))).toEqual([
+      {
+        component: 'api',
+        state: 'ready',
+        beganAt: at(2),
+        runningAt: at(7),
+        pods: 2,
+        ready: 1,
+        isKept: false,
+      },
+    ]);
+  });
+
+  test.each([
+    ['a container does not run', pod(null)],
+    ['a container was restarted', pod(at(7), 1)],
+  ])('have no time when %s', (_, second) => {
+    const [progress] = componentsOf([object('ReplicaSet', {}), pod(at(4)), second], revision('DEPLOYING'));
+    expect(progress?.runningAt).toBeNull();
+  });
+
+  test('leave out other revisions and objects without a component', () => {
+    const others = [
+      object('ReplicaSet', { revision_id: 'r0' }),
+      object('ReplicaSet', { component: null }),
+      object('StatefulSet', { component: 'database', revision_id: null }),
+    ];
+    expect(componentsOf(others, revision('DEPLOYING'))).toEqual([]);
+  });
+
+  test('are kept when their pods are older than the revision', () => {
+    const kept = object('ReplicaSet', { created_at: '2026-01-15T08:59:59Z' });
+    // Kubernetes omits parts of a second.
+    const fresh = object('ReplicaSet', { created_at: '2026-01-15T09:00:00Z', component: 'queue' });
+    const late = { ...revision('DEPLOYED'), created_at: '2026-01-15T09:00:00.700Z' };
+    expect(componentsOf([kept, fresh], late).map(({ isKept }) => isKept)).toEqual([true, false]);
+  });
 });
