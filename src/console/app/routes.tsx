@@ -4,6 +4,8 @@ import { filtersOf } from '../fleet/filters.ts';
 import { historyFiltersOf } from '../history/filters.ts';
 import { selectionOf } from '../objects/selection.ts';
 import { ownerOf } from '../platform/key-form.ts';
+import { logFiltersOf } from '../logs/log-filters.ts';
+import { revisionSelectionOf } from '../revisions/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
 import { Root } from '../shell/root.tsx';
@@ -53,7 +55,14 @@ const deploymentTabs = [
   createRoute({
     getParentRoute: () => deployment,
     path: 'revisions',
-    component: lazyRouteComponent(() => import('../deployment/revisions-tab.tsx'), 'RevisionsTab'),
+    validateSearch: revisionSelectionOf,
+    component: lazyRouteComponent(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'logs',
+    validateSearch: logFiltersOf,
+    component: lazyRouteComponent(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,

@@ -1,3 +1,4 @@
+import { RolloutTimeline } from '../timeline/timeline.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -77,5 +78,6 @@ export const OverviewTab = () => (
     <Facts />
     <Domains />
     <Conditions />
+    <RolloutTimeline />
   </>
 );
