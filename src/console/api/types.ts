@@ -6,6 +6,8 @@ type Schemas = components['schemas'];
 
 export type Condition = Schemas['Condition'];
 export type Deployment = Schemas['Deployment'];
+/** The result of a dry run of a change, and of a change itself. */
+export type DeploymentPlan = Schemas['UpdatedDeployment'];
 export type DeploymentStatus = Schemas['DeploymentStatus'];
 export type DeploymentType = Schemas['DeploymentType'];
 export type BerthEvent = Schemas['Event'];
@@ -15,3 +17,4 @@ export type Revision = Schemas['Revision'];
 export type RevisionStatus = Schemas['RevisionStatus'];
 export type Session = Schemas['Session'];
 export type SignInMethods = Schemas['SignInMethods'];
+export type UpdateDeployment = Schemas['UpdateDeploymentInput'];

@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { followOf } from '../change/follow.ts';
+import { kindOf } from '../create/kind-of.ts';
 import { filtersOf } from '../fleet/filters.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
@@ -23,9 +25,17 @@ const fleet = createRoute({
   component: lazyRouteComponent(() => import('../fleet/page.tsx'), 'FleetPage'),
 });
 
+const create = createRoute({
+  getParentRoute: () => tenant,
+  path: 'new',
+  validateSearch: kindOf,
+  component: lazyRouteComponent(() => import('../create/page.tsx'), 'CreatePage'),
+});
+
 const deployment = createRoute({
   getParentRoute: () => tenant,
   path: 'deployments/$deploymentId',
+  validateSearch: followOf,
   component: lazyRouteComponent(() => import('../deployment/page.tsx'), 'DeploymentPage'),
 });
 /** The tabs of a deployment. deployment/tabs.ts has their labels. */
@@ -45,13 +55,18 @@ const deploymentTabs = [
     path: 'events',
     component: lazyRouteComponent(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
   }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'edit',
+    component: lazyRouteComponent(() => import('../edit/edit-tab.tsx'), 'EditTab'),
+  }),
 ] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([
     first,
     signedIn,
-    tenant.addChildren([fleet, deployment.addChildren(deploymentTabs)]),
+    tenant.addChildren([fleet, create, deployment.addChildren(deploymentTabs)]),
   ]),
   basepath: consolePath,
   parseSearch,

@@ -1,6 +1,12 @@
-/** The tabs of a deployment. Each needs a route in app/routes.tsx. */
+/** The tabs of a deployment. Each needs a route in app/routes.tsx. A tab with a scope is hidden from sessions without it. */
 export const TABS = [
   { to: '/t/$tenantId/deployments/$deploymentId', label: 'Overview', isExact: true },
   { to: '/t/$tenantId/deployments/$deploymentId/revisions', label: 'Revisions', isExact: false },
   { to: '/t/$tenantId/deployments/$deploymentId/events', label: 'Events', isExact: false },
+  {
+    to: '/t/$tenantId/deployments/$deploymentId/edit',
+    label: 'Edit',
+    isExact: false,
+    scope: 'deployments:write',
+  },
 ] as const;
