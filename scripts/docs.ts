@@ -1,6 +1,6 @@
 /**
- * Generates the pages that are derived from data, the OpenAPI document, the Grafana dashboard, and what the console has of the
- * OpenAPI document and of the samples.
+ * Generates the pages that are derived from data, the OpenAPI document, the Grafana dashboard, and what the console
+ * contains of the OpenAPI document, of the defaults and of the samples.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -13,6 +13,7 @@ import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
 import { chartValuesDoc } from './chart-values-doc.ts';
 import { cliDoc } from './cli-doc.ts';
+import { defaultsText } from './console/defaults.ts';
 import { formSchemaText } from './console/form-schema.ts';
 import { samplesText } from './console/samples.ts';
 import { dashboard } from './dashboard.ts';
@@ -39,6 +40,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'manifests/monitoring/berth-dashboard.json': dashboard,
   'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
   'src/console/create/samples.gen.json': () => samplesText(pathOf('')),
+  'src/console/edit/defaults.gen.json': defaultsText,
   'src/console/form/schema.gen.json': () => formSchemaText(openApi as OpenApiDocument),
 };
 

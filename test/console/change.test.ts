@@ -5,8 +5,8 @@ import { type BerthProcess, startOnPort } from '../installation/berth-process.ts
 import { checkPage, describeConsole } from './harness/console.ts';
 
 const GOOD = 'registry.example/main/web:1.0.0';
-/** The simulated nodes report that it is not found. */
-const BAD = 'registry.example/main/web:fail-image-pull';
+/** The simulated nodes report that its name is invalid, which fails at once. */
+const BAD = 'registry.example/main/web:fail-invalid-image';
 
 const progress = (page: Page) => page.getByRole('region', { name: 'Progress of the change' });
 const plan = (page: Page) => page.getByRole('region', { name: 'Plan' });
@@ -64,11 +64,8 @@ describeConsole('the main job without a terminal', (world) => {
     await page.getByLabel('image_uri').fill(BAD);
     await planAndApply(page, /Pods are replaced: api/);
     await progress(page).getByText('The former revision still serves').waitFor();
-    await page
-      .getByRole('region', { name: 'What happens' })
-      .getByText(/not found/)
-      .first()
-      .waitFor();
+    const explanation = page.getByRole('region', { name: 'What happens' });
+    await expect.poll(() => explanation.innerText()).toContain('parse image name');
     await page.getByText('READY', { exact: true }).first().waitFor();
     await checkPage(page);
 

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
 import type { Deployment } from '../api/types.ts';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Button } from '../ui/button.tsx';
 import { RestoreButton } from './restore-button.tsx';
 
@@ -16,7 +16,7 @@ const DeleteDialog = lazy(() =>
 export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
   const [open, setOpen] = useState<'scale' | 'delete' | null>(null);
   const close = () => setOpen(null);
-  if (!useScopes().has('deployments:write')) return null;
+  if (!useScope('deployments:write')) return null;
   const isBeingDeleted = deployment.status === 'AWAITING_DELETE';
   return (
     <>

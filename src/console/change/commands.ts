@@ -3,7 +3,7 @@ import { stringifySearch } from '../app/search.ts';
 import { type ApiRequest, commandLine } from '../commands/commands.ts';
 import { withoutValues } from '../edit/document.ts';
 import { isObject, type JsonObject } from '../form/json.ts';
-import { type DeleteOptions, deletionQuery, ifMatch } from './requests.ts';
+import { type DeleteOptions, deletionQuery, ifMatch } from './request-parts.ts';
 
 /** The commands of actions. */
 

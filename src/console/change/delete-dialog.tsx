@@ -3,14 +3,15 @@ import { useId, useState } from 'react';
 import { deploymentKey } from '../api/keys.ts';
 import type { Deployment } from '../api/types.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import styles from './change.module.css';
 import { deleteCommand } from './commands.ts';
-import { type DeleteOptions, deleteDeployment } from './requests.ts';
+import type { DeleteOptions } from './request-parts.ts';
+import { deleteDeployment } from './requests.ts';
 
 interface DeleteDialogProps {
   readonly deployment: Deployment;
@@ -46,7 +47,7 @@ export function DeleteDialog({ deployment, onClose }: DeleteDialogProps) {
   const id = useId();
   const api = useTenantApi();
   const client = useQueryClient();
-  const isAdmin = useScopes().has('admin');
+  const isAdmin = useScope('admin');
   const [typed, setTyped] = useState('');
   const [options, setOptions] = useState<DeleteOptions>({
     deletesTracingProject: false,

@@ -1,13 +1,11 @@
 import { read, type TenantApi } from '../api/client.ts';
 import type { Deployment, UpdateDeployment } from '../api/types.ts';
 import type { JsonObject } from '../form/json.ts';
+import { type DeleteOptions, deletionQuery, ifMatch } from './request-parts.ts';
 
 /** Requests that change a deployment. */
 
 const path = (deployment: Deployment) => ({ deployment_id: deployment.id });
-
-/** The condition that the deployment is still as it was shown. */
-export const ifMatch = ({ generation }: Deployment) => ({ 'If-Match': `"${generation}"` });
 
 /** What a change would do. Nothing is stored. @throws Problem */
 export const planChange = (api: TenantApi, deployment: Deployment, patch: JsonObject) =>
@@ -26,19 +24,6 @@ export const applyChange = (api: TenantApi, deployment: Deployment, patch: JsonO
       body: patch as UpdateDeployment,
     }),
   );
-
-export interface DeleteOptions {
-  readonly deletesTracingProject: boolean;
-  readonly keepsWorkloads: boolean;
-  readonly isForced: boolean;
-}
-
-/** The query of a deletion. */
-export const deletionQuery = ({ deletesTracingProject, keepsWorkloads, isForced }: DeleteOptions) => ({
-  ...(deletesTracingProject ? { delete_tracing_project: true } : {}),
-  ...(keepsWorkloads ? { keep_workloads: true } : {}),
-  ...(isForced ? { force: true } : {}),
-});
 
 /** @throws Problem */
 export const deleteDeployment = (api: TenantApi, deployment: Deployment, options: DeleteOptions) =>

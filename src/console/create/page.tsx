@@ -10,9 +10,10 @@ import { withoutValues } from '../edit/document.ts';
 import { DocumentEditor } from '../edit/document-editor.tsx';
 import { type Draft, documentOfDraft, draftOf, placed } from '../edit/draft.ts';
 import { ErrorSummary } from '../edit/error-summary.tsx';
+import { hintsOf } from '../edit/hints.ts';
 import { useLeaveGuard } from '../edit/leave-guard.tsx';
 import { sameJson } from '../form/json.ts';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
@@ -25,7 +26,6 @@ import { SampleChoice } from './sample-choice.tsx';
 import { useCreation } from './use-creation.ts';
 
 const NOTHING_STORED = { names: new Set<string>(), reveal: null } as const;
-const NO_HINTS = () => ({});
 const NO_ERRORS: Problem['fields'] = [];
 
 function KindLinks({ kind }: { readonly kind: Kind }) {
@@ -61,6 +61,7 @@ function CreateForm({
   const document = documentOfDraft(draft);
   const source = sourceOf(document, kind);
   const field = useMemo(() => createField(source), [source]);
+  const hintOf = useMemo(() => hintsOf(null, document), [document]);
   const { tenantId } = useTenantApi();
   const follow = useFollow();
   const guard = useLeaveGuard(document === null || !sameJson(document, start));
@@ -86,7 +87,7 @@ function CreateForm({
         draft={draft}
         onChange={setDraft}
         errors={errors}
-        hintOf={NO_HINTS}
+        hintOf={hintOf}
         stored={NOTHING_STORED}
         lead={createLead(source)}
       />
@@ -132,7 +133,7 @@ const FORMS = ['image', 'repository', 'sample'] as const;
 /** Creates a deployment. */
 export function CreatePage() {
   const { from: kind = 'image' } = useSearch({ from: '/t/$tenantId/new' });
-  const isAllowed = useScopes().has('deployments:write');
+  const isAllowed = useScope('deployments:write');
   return (
     <Page title="Create a deployment">
       {isAllowed ? (

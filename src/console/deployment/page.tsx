@@ -7,7 +7,7 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
@@ -31,8 +31,8 @@ function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
 }
 
 function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly deploymentId: string }) {
-  const scopes = useScopes();
-  const tabs = TABS.filter((tab) => !('scope' in tab) || scopes.has(tab.scope));
+  const mayWrite = useScope('deployments:write');
+  const tabs = TABS.filter((tab) => !('scope' in tab) || mayWrite);
   return (
     <nav aria-label="Parts of the deployment" className={styles['tabs']}>
       {tabs.map(({ to, label, isExact }) => (

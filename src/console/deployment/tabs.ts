@@ -1,4 +1,4 @@
-/** The tabs of a deployment. Each needs a route in app/routes.tsx. A tab with a scope is hidden from sessions without it. */
+/** The tabs of a deployment. Each needs a route in app/routes.tsx. A tab with the scope `deployments:write` is hidden from sessions without it. */
 export const TABS = [
   { to: '/t/$tenantId/deployments/$deploymentId', label: 'Overview', isExact: true },
   { to: '/t/$tenantId/deployments/$deploymentId/revisions', label: 'Revisions', isExact: false },

@@ -10,7 +10,7 @@ import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
 import { Section } from '../deployment/section.tsx';
 import { sameJson } from '../form/json.ts';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
@@ -31,7 +31,7 @@ const fieldErrors = (error: Error | null) => (error instanceof Problem ? error.f
 /** The secrets of a deployment, whose values the session may or may not see. */
 function useStoredSecrets(deployment: Deployment): StoredSecrets {
   const api = useTenantApi();
-  const mayReveal = useScopes().has('secrets:read');
+  const mayReveal = useScope('secrets:read');
   return useMemo(
     () => ({
       names: new Set(deployment.secrets.map(({ name }) => name)),
@@ -119,7 +119,7 @@ function Editor() {
     void follow(changed);
   });
   const stored = useStoredSecrets(edit.base);
-  const hintOf = useMemo(() => hintsOf(edit.base), [edit.base]);
+  const hintOf = useMemo(() => hintsOf(edit.base, edit.document), [edit.base, edit.document]);
   const { error } = change;
   const errors = fieldErrors(error);
   return (
@@ -145,7 +145,7 @@ function Editor() {
 /** The edit of a deployment, for sessions that may change it. */
 export function EditTab() {
   const { deployment } = useDeployment();
-  const isAllowed = useScopes().has('deployments:write');
+  const isAllowed = useScope('deployments:write');
   return (
     <Section id="edit" title="Edit">
       {isAllowed ? (

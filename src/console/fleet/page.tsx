@@ -7,7 +7,7 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
-import { useScopes } from '../session/use-scopes.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Empty } from '../ui/empty.tsx';
@@ -42,7 +42,7 @@ function FleetCommand({ filters }: { readonly filters: Filters }) {
 /** Leads to the form of a new deployment, for sessions that may create one. */
 function CreateLink() {
   const { tenantId } = useTenantApi();
-  if (!useScopes().has('deployments:write')) return null;
+  if (!useScope('deployments:write')) return null;
   return (
     <Link to="/t/$tenantId/new" params={{ tenantId }} className={`${ui['button']} ${ui['primary']}`}>
       Create

@@ -12,6 +12,7 @@ export interface Hint {
   readonly maximum?: number;
 }
 
+/** A field with its value. */
 export interface FieldProps {
   readonly field: Field;
   readonly path: Path;
