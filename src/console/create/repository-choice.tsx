@@ -39,7 +39,7 @@ function Repositories({ integrationId, document, onChange }: RepositoriesProps) 
     <div className={form['field']}>
       <label htmlFor={id}>Repository</label>
       <select id={id} value="" onChange={({ target }) => choose(target.value)}>
-        <option value="">{data.length === 0 ? 'There is none' : 'Choose …'}</option>
+        <option value="">{data.length === 0 ? 'No repository' : 'Choose …'}</option>
         {data.map(({ full_name: name, repo_url: url, private: isPrivate }) => (
           <option key={url} value={url}>
             {name}

@@ -45,7 +45,7 @@ export function withoutNulls(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
-/** The value at a path of names; undefined: there is none. */
+/** The value at a path of names; undefined: it does not exist. */
 export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
   return path.reduce<Json | undefined>((each, name) => (isObject(each) ? each[name] : undefined), value);
 }

@@ -155,7 +155,7 @@ export function memberOf({ kind }: Field, name: string): Field | null {
   return kind.kind === 'struct' ? (kind.fields.find((field) => field.name === name) ?? null) : null;
 }
 
-/** The field at a path of names; null: there is none. */
+/** The field at a path of names; null: it does not exist. */
 export const fieldAt = (field: Field, path: readonly string[]): Field | null =>
   path.reduce<Field | null>((each, name) => each && memberOf(each, name), field);
 

@@ -67,7 +67,7 @@ function withoutNulls(value: Json): Json {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
-/** The value of a field that is entered as YAML, or why there is none. An empty text is absent. */
+/** The value of a field that is entered as YAML, or why the text has no value. An empty text is absent. */
 export function valueOfYaml(text: string): { readonly value: Json | undefined } | { readonly error: string } {
   const parsed = parsedText(text);
   const [error] = parsed.errors;
