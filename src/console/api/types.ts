@@ -3,6 +3,7 @@ import type { components } from '../../cli/client/api.gen.ts';
 /** Names for what the API returns. The types are generated from the OpenAPI document. */
 
 type Schemas = components['schemas'];
+
 export type AccessToken = Schemas['AccessToken'];
 export type ApiKey = Schemas['ApiKey'];
 export type BerthEvent = Schemas['Event'];
@@ -10,6 +11,8 @@ export type BuildLogLine = Schemas['BuildLogLine'];
 export type ClusterObject = Schemas['ClusterObject'];
 export type Condition = Schemas['Condition'];
 export type Deployment = Schemas['Deployment'];
+/** The result of a dry run of a change, and of a change itself. */
+export type DeploymentPlan = Schemas['UpdatedDeployment'];
 export type DeploymentStatus = Schemas['DeploymentStatus'];
 export type DeploymentType = Schemas['DeploymentType'];
 export type DeviceLogin = Schemas['DeviceLogin'];
@@ -32,3 +35,4 @@ export type SignInMethods = Schemas['SignInMethods'];
 export type Tenant = Schemas['Tenant'];
 export type TenantQuotas = Schemas['TenantQuotas'];
 export type Usage = Schemas['Usage'];
+export type UpdateDeployment = Schemas['UpdateDeploymentInput'];

@@ -1,10 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { tokenFiltersOf } from '../access/filters.ts';
+import { followOf } from '../change/follow.ts';
+import { kindOf } from '../create/kind-of.ts';
 import { filtersOf } from '../fleet/filters.ts';
 import { historyFiltersOf } from '../history/filters.ts';
+import { logFiltersOf } from '../logs/log-filters.ts';
 import { selectionOf } from '../objects/selection.ts';
 import { ownerOf } from '../platform/key-form.ts';
-import { logFiltersOf } from '../logs/log-filters.ts';
 import { revisionSelectionOf } from '../revisions/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
@@ -34,9 +36,17 @@ const fleet = createRoute({
   component: lazyRouteComponent(() => import('../fleet/page.tsx'), 'FleetPage'),
 });
 
+const create = createRoute({
+  getParentRoute: () => tenant,
+  path: 'new',
+  validateSearch: kindOf,
+  component: lazyRouteComponent(() => import('../create/page.tsx'), 'CreatePage'),
+});
+
 const deployment = createRoute({
   getParentRoute: () => tenant,
   path: 'deployments/$deploymentId',
+  validateSearch: followOf,
   component: lazyRouteComponent(() => import('../deployment/page.tsx'), 'DeploymentPage'),
 });
 /** The tabs of a deployment. deployment/tabs.ts has their labels. */
@@ -68,6 +78,11 @@ const deploymentTabs = [
     getParentRoute: () => deployment,
     path: 'events',
     component: lazyRouteComponent(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'edit',
+    component: lazyRouteComponent(() => import('../edit/edit-tab.tsx'), 'EditTab'),
   }),
 ] as const;
 
@@ -131,6 +146,7 @@ export const router = createRouter({
     device,
     tenant.addChildren([
       fleet,
+      create,
       deployment.addChildren(deploymentTabs),
       history,
       usage,

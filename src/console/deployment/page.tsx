@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useParams, useSearch } from '@tanstack/react-router';
 import type { Deployment } from '../api/types.ts';
+import { DeploymentActions } from '../change/actions.tsx';
+import { FollowPanel } from '../change/follow-panel.tsx';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ExternalLink } from '../ui/external-link.tsx';
@@ -29,9 +32,11 @@ function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
 }
 
 function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly deploymentId: string }) {
+  const mayWrite = useScope('deployments:write');
+  const tabs = TABS.filter((tab) => !('scope' in tab) || mayWrite);
   return (
     <nav aria-label="Parts of the deployment" className={styles['tabs']}>
-      {TABS.map(({ to, label, isExact }) => (
+      {tabs.map(({ to, label, isExact }) => (
         <Link
           key={to}
           to={to}
@@ -56,9 +61,17 @@ function Facts({ deployment, isStale }: ShownDeployment) {
   );
 }
 
+const Actions = ({ deployment }: { readonly deployment: Deployment }) => (
+  <>
+    <DeploymentActions deployment={deployment} />
+    <DeploymentCommand {...deployment} />
+  </>
+);
+
 /** One deployment: what all its tabs show, and the tab. */
 export function DeploymentPage() {
   const { deploymentId } = useParams({ from: '/t/$tenantId/deployments/$deploymentId' });
+  const { follow } = useSearch({ from: '/t/$tenantId/deployments/$deploymentId' });
   const api = useTenantApi();
   const query = useQuery(deploymentQuery(api, deploymentId));
   const freshness = useFreshness(query);
@@ -68,7 +81,7 @@ export function DeploymentPage() {
     <Page
       key={deploymentId}
       title={deployment?.name ?? 'Deployment'}
-      {...(deployment === undefined ? {} : { actions: <DeploymentCommand {...deployment} /> })}
+      {...(deployment === undefined ? {} : { actions: <Actions deployment={deployment} /> })}
     >
       {query.isPending && <Loading what="the deployment" />}
       {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
@@ -76,6 +89,9 @@ export function DeploymentPage() {
         <>
           <Facts deployment={deployment} isStale={freshness.isStale} />
           <StaleNotice freshness={freshness} />
+          {follow !== undefined && (
+            <FollowPanel deployment={deployment} isStale={freshness.isStale} generation={Number(follow)} />
+          )}
           <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
           <DeploymentContext value={{ deployment, isStale: freshness.isStale }}>
             <Outlet />
