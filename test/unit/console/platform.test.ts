@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { tokenFiltersOf, tokenOptions } from '../../../src/console/access/filters.ts';
 import type { Listener, Session, Usage } from '../../../src/console/api/types.ts';
+import { choicesOf, firstChoice } from '../../../src/console/device/choices.ts';
 import { actorText } from '../../../src/console/history/actor-text.ts';
 import {
   eventsCommand,
@@ -210,4 +211,33 @@ test('the filters of access tokens are in the URL and in the command', () => {
   const filters = tokenFiltersOf({ all: 'true', ended: 'no' });
   expect(filters).toEqual({ all: 'true' });
   expect(tokenOptions(filters)).toEqual(['--all']);
+});
+
+describe('logins of machines', () => {
+  const offer = (tenant_id: string | null, tenant_name: string) => ({
+    tenant_id,
+    tenant_name,
+    roles: ['viewer' as const, 'deployer' as const],
+  });
+  const [a, b] = [offer('id-a', 'a'), offer('id-b', 'b')];
+  const first = (offers: (typeof a)[], requested_tenant: string | null, requested_role: 'viewer' | 'admin' | null) =>
+    firstChoice({ offers, requested_tenant, requested_role });
+
+  test('preselect only what the machine asks for', () => {
+    expect(first([a, b], 'a', 'viewer')).toBe('id-a/viewer');
+    expect(first([a, b], 'ID-A', null)).toBe('id-a/');
+    expect(first([a], null, null)).toBe('id-a/');
+  });
+
+  test('preselect nothing if the person must choose', () => {
+    expect(first([a, b], null, null)).toBe('');
+    expect(first([a, b], 'c', null)).toBe('');
+    expect(first([a], null, 'admin')).toBe('');
+    expect(first([offer(null, 'the platform')], null, null)).toBe('');
+    expect(first([], null, null)).toBe('');
+  });
+
+  test('offer all roles of a tenant together, and each one', () => {
+    expect(choicesOf({ offers: [a] }).map(({ value }) => value)).toEqual(['id-a/', 'id-a/viewer', 'id-a/deployer']);
+  });
 });
