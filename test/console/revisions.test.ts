@@ -89,6 +89,8 @@ describeConsole('revisions', (world) => {
       .getByText(/^In all: /)
       .first()
       .waitFor();
+    await timeline.getByText('Components in the cluster').click();
+    await timeline.getByRole('row', { name: /^api ready/ }).waitFor();
     await checkPage(page);
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
