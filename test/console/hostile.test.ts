@@ -12,6 +12,8 @@ const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 /** Queries that open a part of a page. Each page is also opened without a query. */
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   '/t/$tenantId/deployments/$deploymentId/objects': ['object=Pod%2Fshop', 'object=Secret%2Fshop'],
+  '/t/$tenantId/deployments/$deploymentId/revisions': [`from=${ID}&to=${ID}`],
+  '/t/$tenantId/deployments/$deploymentId/logs': [`source=build&revision=${ID}`, 'previous=true'],
 };
 
 /** Parameters with which a link from elsewhere could bring hostile content. */
@@ -24,6 +26,8 @@ const HOSTILE_QUERY = [
   'reason',
   'search',
   'code',
+  'container',
+  'q',
 ]
   .map((name) => `${name}=${encodeURIComponent(`x/${hostileText(0, false)}`)}`)
   .join('&');

@@ -121,7 +121,7 @@ describeConsole('logs', (world) => {
       return route.fulfill({ contentType: 'application/x-ndjson', body });
     });
     await page.getByRole('button', { name: 'Read again' }).click();
-    await linesOf(page).getByText('image (attempt 2)').waitFor();
+    await linesOf(page).getByText('attempt 2').waitFor();
     await page.getByText('The log ends: The build has ended.').waitFor();
     await checkPage(page);
 

@@ -54,7 +54,7 @@ describeConsole('revisions', (world) => {
     const page = await world.open({ path, expected: /status of 412/ });
     await page.getByRole('button', { name: 'Roll back to revision 1' }).click();
     const dialog = page.getByRole('dialog', { name: 'Roll back to revision 1' });
-    await dialog.getByText('Pods of api may be replaced').waitFor();
+    await dialog.getByText('Pods are replaced: api.').waitFor();
     await dialog
       .getByRole('row', { name: /^source_revision_config.image_uri/ })
       .getByText('web:1.0.0')
@@ -73,22 +73,18 @@ describeConsole('revisions', (world) => {
     await dialog.getByRole('button', { name: 'Roll back', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
 
-    const following = page.getByRole('region', { name: 'Rollout of revision 3' });
-    await following.getByRole('status').getByText('DEPLOYED', { exact: true }).waitFor();
-    expect(new URL(page.url()).search).toMatch(/^\?follow=/);
-    await following.getByRole('row', { name: /^DEPLOYING/ }).waitFor();
-    await page
-      .getByRole('row', { name: /^3 \(active\)/ })
-      .getByText('web:1.0.0')
-      .waitFor();
-
-    await page.getByRole('link', { name: 'Overview' }).click();
+    const progress = page.getByRole('region', { name: 'Progress of the change' });
+    await progress.getByText(/^READY/).waitFor();
+    expect(new URL(page.url()).search).toBe('?follow=3');
     const timeline = page.getByRole('region', { name: 'Rollout timeline' });
     await timeline.getByText('Revision 3:').waitFor();
+    await timeline.getByRole('row', { name: /^DEPLOYING/ }).waitFor();
     await timeline
       .getByText(/^In all: /)
       .first()
       .waitFor();
+    await timeline.getByText('Components in the cluster').click();
+    await timeline.getByRole('row', { name: /^api ready/ }).waitFor();
     await checkPage(page);
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });

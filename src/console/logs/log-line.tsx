@@ -27,8 +27,11 @@ export const LogLineView = memo(function LogLineView({ entry }: { readonly entry
       <span className={styles['meta']}>
         <time dateTime={entry.at} title={entry.at}>
           {timeOf(entry.at)}
-        </time>{' '}
-        {entry.origin}
+        </time>
+        {entry.origin.map((part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a pod and its container can have the same name.
+          <bdi key={index}> {part}</bdi>
+        ))}
       </span>
       <span className={styles['text']}>
         {segmentsOf(entry.text).map((segment, index) => (

@@ -10,8 +10,8 @@ const MAX_CHARACTERS = 4_000_000;
 export interface LogEntry {
   /** Time as the API returns it. */
   readonly at: string;
-  /** Where it was printed, such as `api shop-7d9f/app`. */
-  readonly origin: string;
+  /** Where it was printed: component, pod and container, or the step of the build. */
+  readonly origin: readonly string[];
   /** null: a build. */
   readonly container: string | null;
   readonly text: string;

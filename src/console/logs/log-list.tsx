@@ -1,10 +1,12 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useLayoutEffect, useRef } from 'react';
+import { type KeyboardEvent, useCallback, useLayoutEffect, useRef } from 'react';
 import { LogLineView } from './log-line.tsx';
-import type { ShownEntry } from './log-lines.ts';
+import { MAX_LINES, type ShownEntry } from './log-lines.ts';
 import styles from './logs.module.css';
 
 const LINE_HEIGHT = 22;
+/** The list remembers a height for each key, so the keys are used again. No two lines that are held have the same one. */
+const keyOf = ({ number }: ShownEntry): number => number % (2 * MAX_LINES);
 /** Keys that scroll up. */
 const UP: ReadonlySet<string> = new Set(['ArrowUp', 'PageUp', 'Home']);
 
@@ -19,12 +21,20 @@ interface LogListProps {
 /** The lines near the visible part. Only these are in the document, so that thousands scroll smoothly. */
 export function LogList({ entries, isFollowing, onScrollUp }: LogListProps) {
   const list = useRef<HTMLElement>(null);
+  // One function for the same lines, because the list computes all positions again for another one.
+  const getItemKey = useCallback(
+    (index: number) => {
+      const entry = entries[index];
+      return entry === undefined ? index : keyOf(entry);
+    },
+    [entries],
+  );
   const virtualizer = useVirtualizer({
     count: entries.length,
     getScrollElement: () => list.current,
     estimateSize: () => LINE_HEIGHT,
     overscan: 20,
-    getItemKey: (index) => entries[index]?.number ?? index,
+    getItemKey,
   });
   const height = virtualizer.getTotalSize();
   // The height changes when lines that wrap are measured.

@@ -34,7 +34,7 @@ export function podPosition(): LogPosition {
       const key = `${pod}/${container}`;
       if (at <= (from.get(key) ?? '')) return null;
       last.set(key, at);
-      return { at, container, text, origin: `${component} ${key}` };
+      return { at, container, text, origin: [component, pod, container] };
     },
   };
 }
@@ -49,7 +49,7 @@ export function buildPosition(): LogPosition {
       if (!isLine(line)) return null;
       read += 1;
       const { at, attempt, step, text } = line as BuildLogLine;
-      return { at, container: null, text, origin: attempt === 1 ? step : `${step} (attempt ${attempt})` };
+      return { at, container: null, text, origin: attempt === 1 ? [step] : [step, `attempt ${attempt}`] };
     },
   };
 }

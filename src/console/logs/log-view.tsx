@@ -7,7 +7,7 @@ import { LogList } from './log-list.tsx';
 import type { ReadingState } from './log-store.ts';
 import styles from './logs.module.css';
 
-function stateText(state: ReadingState): string {
+function State({ state }: { readonly state: ReadingState }) {
   switch (state.kind) {
     case 'connecting':
       return 'Connecting …';
@@ -16,7 +16,11 @@ function stateText(state: ReadingState): string {
     case 'interrupted':
       return 'The connection was interrupted. Connecting again …';
     case 'ended':
-      return `The log ends: ${state.message}`;
+      return (
+        <>
+          The log ends: <bdi>{state.message}</bdi>
+        </>
+      );
     case 'failed':
       return 'The log could not be read.';
   }
@@ -62,7 +66,9 @@ export function LogView({ lines, state, filters, onRestart }: LogViewProps) {
           </Button>
         )}
         {isDone && <Button onClick={restart}>Read again</Button>}
-        <span role="status">{stateText(state)}</span>
+        <span role="status">
+          <State state={state} />
+        </span>
         <span>{countText(entries.length, present)}</span>
       </div>
       {state.kind === 'failed' && <ProblemNotice error={state.error} onRetry={restart} />}

@@ -28,12 +28,16 @@ export interface LogSource {
 }
 
 /** @throws Problem */
-async function request({ tenantId, path, position }: LogSource, signal: AbortSignal): Promise<Response> {
+async function request(
+  { tenantId, path, position }: LogSource,
+  accept: string,
+  signal: AbortSignal,
+): Promise<Response> {
   position.begin();
   let response: Response;
   try {
     response = await fetch(`${apiUrl}${withQuery(path, position.query())}`, {
-      headers: tenantHeaders(tenantId),
+      headers: { ...tenantHeaders(tenantId), accept },
       signal,
     });
   } catch {
@@ -63,7 +67,7 @@ async function readOnce(source: LogSource, events: LogEvents, signal: AbortSigna
     timer = setTimeout(() => silence.abort(), SILENCE_MS);
   };
   try {
-    const response = await request(source, AbortSignal.any([signal, silence.signal]));
+    const response = await request(source, 'application/x-ndjson', AbortSignal.any([signal, silence.signal]));
     events.open();
     for await (const line of linesOf(response.body as unknown as AsyncIterable<Uint8Array>)) {
       alive();
@@ -141,7 +145,7 @@ export async function readWholeLog(
   events: LogEvents,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const response = await request(source, signal);
+  const response = await request(source, 'application/json', signal);
   events.open();
   const { resources, end } = (await response.json()) as { resources: readonly unknown[]; end: string };
   events.lines(resources.flatMap((line) => source.position.take(line) ?? []));

@@ -5,7 +5,24 @@ import styles from './revisions.module.css';
 
 function Value({ text }: { readonly text: string | null }) {
   if (text === null) return <span className={styles['unset']}>not set</span>;
-  return text === '' ? <span className={styles['unset']}>empty</span> : <LongText text={text} />;
+  return text === '' ? (
+    <span className={styles['unset']}>empty</span>
+  ) : (
+    <pre className={styles['value']}>
+      <LongText text={text} />
+    </pre>
+  );
+}
+
+/** The name of a field. Its parts are isolated, because a tenant chooses the second one. */
+function Field({ field }: { readonly field: string }) {
+  const dot = field.indexOf('.') + 1;
+  return (
+    <>
+      {dot > 0 && <span>{field.slice(0, dot)}</span>}
+      <bdi>{field.slice(dot)}</bdi>
+    </>
+  );
 }
 
 interface DifferenceTableProps {
@@ -21,7 +38,7 @@ export const DifferenceTable = ({ label, from, to, rows }: DifferenceTableProps)
     {rows.map((row) => (
       <tr key={row.field}>
         <th scope="row" className={styles['field']}>
-          <bdi>{row.field}</bdi>
+          <Field field={row.field} />
         </th>
         <td>
           <Value text={row.from} />

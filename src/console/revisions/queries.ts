@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { read, type TenantApi } from '../api/client.ts';
 import { deploymentKey } from '../api/keys.ts';
-import type { Revision, RevisionDryRun } from '../api/types.ts';
+import type { RevisionDryRun } from '../api/types.ts';
 
 /** What the pages of revisions request. */
 
@@ -61,14 +61,20 @@ export const previewQuery = (api: TenantApi, kind: RepeatKind, path: RevisionPat
     staleTime: 0,
   });
 
-/** Creates the revision. @param etag of the preview @param key so that a repeated request creates one revision only */
+/**
+ * Creates the revision. @param etag of the preview @param key so that a repeated request creates one revision only
+ * @returns the generation of the deployment with the new revision
+ */
 export async function repeatRevision(
   api: TenantApi,
   kind: RepeatKind,
   path: RevisionPath,
   { etag, key }: { readonly etag: string | null; readonly key: string },
-): Promise<Revision> {
+): Promise<number> {
   const headers = { 'Idempotency-Key': key, ...(etag === null ? {} : { 'If-Match': etag }) };
-  const { answer } = await repeat(api, kind, path, { isDryRun: false, headers });
-  return answer as Revision;
+  const { etag: next } = await repeat(api, kind, path, { isDryRun: false, headers });
+  return generationOf(next);
 }
+
+/** The generation of an ETag, also if a proxy has marked it as weak. 0: unknown. */
+const generationOf = (etag: string | null): number => Number(etag?.match(/\d+/)?.[0] ?? 0);

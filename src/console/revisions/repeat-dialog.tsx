@@ -1,7 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Problem } from '../api/problem.ts';
-import type { Deployment, Revision } from '../api/types.ts';
+import type { Deployment, Revision, RevisionDryRun } from '../api/types.ts';
+import { effectsOf } from '../change/plan.ts';
+import { PlanView } from '../change/plan-view.tsx';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
@@ -9,8 +11,6 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
-import { DifferenceTable } from './difference-table.tsx';
-import { changesOf, rollText } from './plan.ts';
 import { previewQuery, type RepeatKind, type RepeatPreview, repeatRevision } from './queries.ts';
 import styles from './revisions.module.css';
 
@@ -19,20 +19,23 @@ const WORDS = {
   redeploy: { title: 'Redeploy revision', act: 'Redeploy' },
 } as const satisfies Readonly<Record<RepeatKind, object>>;
 
-function Plan({ preview: { plan }, number }: { readonly preview: RepeatPreview; readonly number: number }) {
-  const rows = changesOf(plan);
+function Preview({ plan, number }: { readonly plan: RevisionDryRun; readonly number: number }) {
   return (
     <>
       <p>
         This creates a new revision with the content of revision {number}, including its secrets and its
         image. Sizes, scale and URL do not change.
       </p>
-      <p>
-        <strong>{rollText(plan)}</strong>
-      </p>
-      {rows.length === 0 && <p>The content of the latest revision is the same.</p>}
-      {rows.length > 0 && (
-        <DifferenceTable label="Changes" from="Latest revision" to="New revision" rows={rows} />
+      {plan.changes.length > 0 && <PlanView plan={plan} />}
+      {plan.changes.length === 0 && (
+        <>
+          <p>The latest revision has the same content.</p>
+          <ul>
+            {effectsOf(plan).map((effect) => (
+              <li key={effect}>{effect}</li>
+            ))}
+          </ul>
+        </>
       )}
     </>
   );
@@ -50,7 +53,8 @@ export interface Repetition {
 interface RepeatDialogProps extends Repetition {
   readonly deployment: Deployment;
   readonly onClose: () => void;
-  readonly onDone: (created: Revision) => void;
+  /** @param generation of the deployment with the new revision */
+  readonly onDone: (generation: number) => void;
 }
 
 /** The preview of a rollback or redeploy, and the button that does it. The preview follows changes of the deployment. */
@@ -74,7 +78,7 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
       {preview.error !== null && (
         <ProblemNotice error={preview.error} onRetry={() => void preview.refetch()} />
       )}
-      {preview.data !== undefined && <Plan preview={preview.data} number={revision.number} />}
+      {preview.data !== undefined && <Preview plan={preview.data.plan} number={revision.number} />}
       {action.error !== null && <ProblemNotice error={action.error} />}
       {isOutdated(action.error) && <p>The preview shows the deployment as it is now. You can try again.</p>}
       <div className={styles['actions']}>

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Revision } from '../api/types.ts';
+import { useFollow } from '../change/use-change.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
@@ -14,7 +15,6 @@ import { Loading } from '../ui/loading.tsx';
 import { MoreButton } from '../ui/more-button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { Comparison } from './comparison.tsx';
-import { Following } from './following.tsx';
 import { RepeatDialog, type Repetition } from './repeat-dialog.tsx';
 import { RevisionTable } from './revision-table.tsx';
 import { otherOf, type RevisionSelection } from './selection.ts';
@@ -26,8 +26,9 @@ export function RevisionsTab() {
   const { deployment } = useDeployment();
   const { id, name, tenant_id: tenantId } = deployment;
   const { active_revision_id: activeId, latest_revision_id: latestId } = deployment;
-  const selection = useSearch({ from: ROUTE });
+  const { from, to } = useSearch({ from: ROUTE });
   const navigate = useNavigate();
+  const follow = useFollow();
   const [repetition, setRepetition] = useState<Repetition | null>(null);
   const query = useInfiniteQuery(revisionsQuery(useTenantApi(), id));
   const { isStale } = useFreshness(query);
@@ -35,27 +36,17 @@ export function RevisionsTab() {
   const revisions = query.data?.pages.flatMap(({ revisions }) => revisions) ?? [];
   const go = (search: RevisionSelection) =>
     void navigate({ to: ROUTE, params: { tenantId, deploymentId: id }, search, replace: true });
-  const { from, to, follow } = selection;
   const compare = (revision: Revision) =>
-    go({ ...selection, from: otherOf(revision, revisions, latestId), to: revision.id });
+    go({ from: otherOf(revision, revisions, latestId), to: revision.id });
   return (
     <>
-      {follow !== undefined && (
-        <Following
-          revisionId={follow}
-          onClose={() => {
-            const { follow: _, ...rest } = selection;
-            go(rest);
-          }}
-        />
-      )}
       {from !== undefined && to !== undefined && (
         <Comparison
           from={from}
           to={to}
           revisions={revisions}
-          onChange={(nextFrom, nextTo) => go({ ...selection, from: nextFrom, to: nextTo })}
-          onClose={() => go(follow === undefined ? {} : { follow })}
+          onChange={(nextFrom, nextTo) => go({ from: nextFrom, to: nextTo })}
+          onClose={() => go({})}
         />
       )}
       <Section
@@ -89,10 +80,7 @@ export function RevisionsTab() {
           {...repetition}
           deployment={deployment}
           onClose={() => setRepetition(null)}
-          onDone={(created) => {
-            setRepetition(null);
-            go({ ...selection, follow: created.id });
-          }}
+          onDone={(generation) => void follow({ id, tenant_id: tenantId, generation })}
         />
       )}
     </>

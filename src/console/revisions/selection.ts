@@ -7,8 +7,6 @@ export interface RevisionSelection {
   /** The revisions that are compared. */
   readonly from?: string;
   readonly to?: string;
-  /** The revision whose rollout is followed. */
-  readonly follow?: string;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -16,7 +14,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The selection of a URL. What is not an id is left out. */
 export function revisionSelectionOf(search: Search | RevisionSelection): RevisionSelection {
   const given: Search = { ...search };
-  const ids = ['from', 'to', 'follow'].flatMap((name) => {
+  const ids = ['from', 'to'].flatMap((name) => {
     const id = given[name];
     return id !== undefined && UUID.test(id) ? [[name, id] as const] : [];
   });

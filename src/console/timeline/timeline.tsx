@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Revision } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
@@ -13,8 +14,19 @@ import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ComponentList } from './component-list.tsx';
 import { newestEventsQuery, newestRevisionsQuery } from './queries.ts';
 import { StepList } from './step-list.tsx';
-import type { KnownEvents } from './steps.ts';
+import { isFinal, type KnownEvents } from './steps.ts';
 import styles from './timeline.module.css';
+
+/** Requests the components when the user opens them, because that reads the cluster. During a rollout they are open. */
+function Components({ revision }: { readonly revision: Revision }) {
+  const [isOpen, setOpen] = useState(!isFinal(revision.status));
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Components in the cluster</summary>
+      {isOpen && <ComponentList revision={revision} />}
+    </details>
+  );
+}
 
 interface RevisionStepsProps {
   readonly revision: Revision;
@@ -37,7 +49,7 @@ function RevisionSteps({ revision, events, isStale, isOpen }: RevisionStepsProps
           </p>
         )}
         <StepList revision={revision} events={events} isStale={isStale} />
-        {isOpen && <ComponentList revision={revision} />}
+        {isOpen && <Components revision={revision} />}
       </details>
     </li>
   );

@@ -89,7 +89,7 @@ describe('segmentsOf', () => {
   });
 });
 
-const entry = (text: string, container = 'app'): LogEntry => ({ at: '', origin: 'api', container, text });
+const entry = (text: string, container = 'app'): LogEntry => ({ at: '', origin: ['api'], container, text });
 
 describe('withLines', () => {
   test('drops the oldest lines above the maximum, and counts them', () => {
@@ -134,7 +134,11 @@ describe('podPosition', () => {
     const position = podPosition();
     position.begin();
     expect(position.query()).toEqual({});
-    expect(position.take(line('5'))).toMatchObject({ origin: 'api p1/app', container: 'app', text: '5' });
+    expect(position.take(line('5'))).toMatchObject({
+      origin: ['api', 'p1', 'app'],
+      container: 'app',
+      text: '5',
+    });
     position.take(line('3', 'p2'));
     position.begin();
     expect(position.query()).toEqual({ since: '3' });
@@ -162,7 +166,7 @@ test('buildPosition continues after the lines that were read', () => {
   const position = buildPosition();
   expect(position.query()).toEqual({});
   expect(position.take({ at: '1', attempt: 2, step: 'image', text: 'x' })).toMatchObject({
-    origin: 'image (attempt 2)',
+    origin: ['image', 'attempt 2'],
   });
   expect(position.query()).toEqual({ offset: '1' });
   expect(withQuery('/logs?follow=true', position.query())).toBe('/logs?follow=true&offset=1');

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Revision, RevisionDryRun } from '../../../src/console/api/types.ts';
+import type { Revision } from '../../../src/console/api/types.ts';
 import { differences, knowsSecrets } from '../../../src/console/revisions/differences.ts';
-import { changesOf, rollText } from '../../../src/console/revisions/plan.ts';
 import { otherOf, revisionSelectionOf } from '../../../src/console/revisions/selection.ts';
 
 const AT = '2026-01-15T09:00:00.000Z';
@@ -79,36 +78,9 @@ describe('differences', () => {
   });
 });
 
-describe('the plan of a dry run', () => {
-  const plan = (more: Partial<RevisionDryRun>): RevisionDryRun => ({
-    manifests: null,
-    new_revision: true,
-    builds: false,
-    pods_roll: false,
-    rolls: [],
-    changes: [],
-    ...more,
-  });
-
-  test('says whether an image is built and which pods are replaced', () => {
-    expect(rollText(plan({}))).toBe('No pods are replaced.');
-    expect(rollText(plan({ builds: true, pods_roll: true, rolls: ['api', 'queue'] }))).toBe(
-      'An image is built first. Pods of api, queue may be replaced, one after another.',
-    );
-  });
-
-  test('shows values that are not texts as JSON', () => {
-    const changes = [{ field: 'source_revision_config.port', before: null, after: 80 }];
-    expect(changesOf({ changes })).toEqual([{ field: 'source_revision_config.port', from: null, to: '80' }]);
-  });
-});
-
 test('revisionSelectionOf keeps ids, and leaves out everything else', () => {
   const id = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
-  expect(revisionSelectionOf({ from: id, to: '<b>', follow: id, other: id })).toEqual({
-    from: id,
-    follow: id,
-  });
+  expect(revisionSelectionOf({ from: id, to: '<b>', other: id })).toEqual({ from: id });
 });
 
 test('otherOf is the latest revision, or the one before the latest', () => {
