@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { isolated } from '../../src/console/ui/isolated.ts';
 import { describeConsole } from './harness/console.ts';
 import { type HostileApi, type Mode, standInForApi } from './hostile/hostile-api.ts';
 import { hostileProblems } from './hostile/hostile-checks.ts';
@@ -134,6 +135,11 @@ describeConsole('hostile content', (world) => {
       await page.setContent(`<!doctype html><body>${body}</body>`);
       expect(await hostileProblems(page)).toContainEqual(expect.stringContaining(problem));
     }
+    const harmless = isolated(hostileText(0, false)).replaceAll('<', '&lt;');
+    await page.setContent(
+      `<!doctype html><body><p style="overflow-wrap: anywhere">Delete ${harmless}?</p></body>`,
+    );
+    expect(await hostileProblems(page)).toEqual([]);
   });
 
   test('the sign-in shows a hostile identity provider as isolated text', async () => {

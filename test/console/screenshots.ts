@@ -34,10 +34,10 @@ describeConsole('screenshots', (world) => {
 
   test('the pictures of the documentation', async () => {
     const names = ['shop-search', 'shop-mail', 'shop-checkout'];
-    const created = await Promise.all(
-      names.map((name) => world.api.create(smallDeployment(name, image(name, '2.4.1')))),
-    );
-    await Promise.all(created.map(({ id }) => world.api.ready(id)));
+    for (const name of names) {
+      const { id } = await world.api.create(smallDeployment(name, image(name, '2.4.1')));
+      await world.api.ready(id);
+    }
     const type = { source_config: { deployment_type: 'prod', resource_spec: { min_scale: 2 } } };
     const { id } = await world.api.create(smallDeployment('shop-web', { ...type, ...image('web', '1.0.0') }));
     await world.api.ready(id);

@@ -6,7 +6,7 @@ import { END, START } from './hostile-values.ts';
  * Runs in the page. Returns what is wrong:
  * - An element or a link that was formed from a text.
  * - A hostile text that is not alone in an element that isolates its direction, so that it can change the order of other
- *   texts. Lines of `pre` are isolated from each other.
+ *   texts, and that `isolated` did not enclose either. Lines of `pre` are isolated from each other.
  */
 const SCRIPT = `(({ start, end }) => {
   const problems = [];
@@ -26,6 +26,8 @@ const SCRIPT = `(({ start, end }) => {
     const text = node.data;
     const element = node.parentElement;
     if (!text.includes(start) || element.closest('pre, textarea, option') !== null) continue;
+    const parts = text.split(start).slice(0, -1);
+    if (!/[\\u202a-\\u202e\\u2066\\u2067]/.test(text) && parts.every((part) => part.endsWith('\\u2068'))) continue;
     const siblings = [...element.childNodes].filter((each) => each !== node && each.textContent.trim() !== '');
     const isWhole = text.trimStart().startsWith(start) && (!text.includes(end) || text.trimEnd().endsWith(end));
     if (siblings.length > 0 || !isWhole)

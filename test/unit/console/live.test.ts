@@ -50,7 +50,9 @@ test('chunksOf reads a body to its end, and cancels the rest', async () => {
         isCancelled = true;
       },
     });
-  expect(await Array.fromAsync(chunksOf(bodyOf()))).toEqual([Uint8Array.of(1), Uint8Array.of(2)]);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of chunksOf(bodyOf())) chunks.push(chunk);
+  expect(chunks).toEqual([Uint8Array.of(1), Uint8Array.of(2)]);
   for await (const chunk of chunksOf(bodyOf())) {
     expect(chunk).toEqual(Uint8Array.of(1));
     break;
