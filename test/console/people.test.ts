@@ -85,7 +85,11 @@ describeConsole('people', (world) => {
     const body = { ...smallDeployment(foreign), source_config: {} };
     const { id: foreignId } = await admin<{ id: string }>('POST', '/v2/deployments', body, other.id);
 
-    const page = await signIn(world.pathOf('/deployments'), { sub: 'ada', email: 'ada@example.com', groups: ['both'] });
+    const page = await signIn(world.pathOf('/deployments'), {
+      sub: 'ada',
+      email: 'ada@example.com',
+      groups: ['both'],
+    });
     await page.getByRole('link', { name: own }).waitFor();
     expect(page.url()).toBe(`${url}/console${world.pathOf('/deployments')}`);
     expect(await page.getByText(foreign).count()).toBe(0);
@@ -96,9 +100,20 @@ describeConsole('people', (world) => {
     await page.getByRole('link', { name: foreignId }).first().waitFor();
     expect(await page.getByText(ownId).count()).toBe(0);
 
-    const stranger = await signIn(`/t/${other.id}/deployments`, { sub: 'eve', email: 'eve@example.com', groups: ['other'] });
+    const stranger = await signIn(`/t/${other.id}/deployments`, {
+      sub: 'eve',
+      email: 'eve@example.com',
+      groups: ['other'],
+    });
     await stranger.getByRole('link', { name: foreign }).waitFor();
-    for (const path of ['/deployments', `/deployments/${ownId}`, '/history', '/usage', '/platform', '/tokens']) {
+    for (const path of [
+      '/deployments',
+      `/deployments/${ownId}`,
+      '/history',
+      '/usage',
+      '/platform',
+      '/tokens',
+    ]) {
       await stranger.goto(`${url}/console${world.pathOf(path)}`);
       await stranger.getByRole('alert').first().waitFor();
       expect(await stranger.getByText(own).count(), path).toBe(0);
@@ -124,7 +139,12 @@ describeConsole('people', (world) => {
     await page.getByLabel('Code').fill(login.user_code.toLowerCase());
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText(machine).waitFor();
-    expect(await page.getByLabel(/^Tenant and role/).locator('option:checked').textContent()).toContain('viewer');
+    expect(
+      await page
+        .getByLabel(/^Tenant and role/)
+        .locator('option:checked')
+        .textContent(),
+    ).toContain('viewer');
     await checkPage(page);
     expect(page.url()).toBe(`${url}/console/device`);
     await page.getByRole('button', { name: 'Approve' }).click();

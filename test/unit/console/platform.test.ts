@@ -220,8 +220,11 @@ describe('logins of machines', () => {
     roles: ['viewer' as const, 'deployer' as const],
   });
   const [a, b] = [offer('id-a', 'a'), offer('id-b', 'b')];
-  const first = (offers: (typeof a)[], requested_tenant: string | null, requested_role: 'viewer' | 'admin' | null) =>
-    firstChoice({ offers, requested_tenant, requested_role });
+  const first = (
+    offers: (typeof a)[],
+    requested_tenant: string | null,
+    requested_role: 'viewer' | 'admin' | null,
+  ) => firstChoice({ offers, requested_tenant, requested_role });
 
   test('preselect only what the machine asks for', () => {
     expect(first([a, b], 'a', 'viewer')).toBe('id-a/viewer');
@@ -238,6 +241,10 @@ describe('logins of machines', () => {
   });
 
   test('offer all roles of a tenant together, and each one', () => {
-    expect(choicesOf({ offers: [a] }).map(({ value }) => value)).toEqual(['id-a/', 'id-a/viewer', 'id-a/deployer']);
+    expect(choicesOf({ offers: [a] }).map(({ value }) => value)).toEqual([
+      'id-a/',
+      'id-a/viewer',
+      'id-a/deployer',
+    ]);
   });
 });
