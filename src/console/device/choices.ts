@@ -1,4 +1,5 @@
 import type { DeviceLogin, DeviceLoginOffer } from '../api/types.ts';
+import { isolated } from '../ui/isolated.ts';
 
 /** What a person can give to the machine of a login. */
 
@@ -21,7 +22,7 @@ export function choicesOf({ offers }: Pick<DeviceLogin, 'offers'>): Choice[] {
   return offers.flatMap(({ tenant_id: tenantId, tenant_name: name, roles }) =>
     [null, ...roles].map((role) => ({
       value: optionValue(tenantId, role),
-      text: `${name}: ${role ?? 'all your roles in this tenant'}`,
+      text: `${isolated(name)}: ${role ?? 'all your roles in this tenant'}`,
       tenantId,
       role,
     })),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { tokenFiltersOf, tokenOptions } from '../../../src/console/access/filters.ts';
 import type { Listener, Session, Usage } from '../../../src/console/api/types.ts';
 import { choicesOf, firstChoice } from '../../../src/console/device/choices.ts';
-import { actorText } from '../../../src/console/history/actor-text.ts';
+import { actorKind, actorName } from '../../../src/console/history/actor-text.ts';
 import {
   eventsCommand,
   historyFiltersOf,
@@ -71,10 +71,11 @@ describe('history', () => {
     expect(eventsCommand({ reason: 'Patched', deployment_id: 'id' })).toEqual(['id', '--reason', 'Patched']);
   });
 
-  test('names the actor with its kind', () => {
-    expect(actorText({ kind: 'person', id: '1', name: 'Ada' })).toBe('Ada (person)');
-    expect(actorText({ kind: 'workload', id: '1', name: null })).toBe('1 (pipeline)');
-    expect(actorText({ kind: 'system', id: null, name: null })).toBe('Berth');
+  test('names the actor and its kind', () => {
+    const workload = { kind: 'workload', id: '1', name: null } as const;
+    expect([actorName(workload), actorKind(workload)]).toEqual(['1', 'pipeline']);
+    expect(actorName({ kind: 'person', id: '1', name: 'Ada' })).toBe('Ada');
+    expect(actorName({ kind: 'system', id: null, name: null })).toBe('unknown');
   });
 });
 
