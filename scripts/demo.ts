@@ -95,7 +95,10 @@ async function run(
   // The demo's own cluster is deleted. In a given cluster, its deployments are deleted, because they would run without a hub.
   if (isGivenCluster(options)) releasers.push(() => removeDeployments(stack));
   const chosen = options.samples === 'none' ? [] : await samplesOf(stack, options);
-  const samples = await createSamples(stack, [...chosen, ...(options.failing ? [failingSample(options)] : [])]);
+  const samples = await createSamples(stack, [
+    ...chosen,
+    ...(options.failing ? [failingSample(options)] : []),
+  ]);
   const ready = await showSamples(stack, samples, options, stopped);
   const code = ready === 0 ? await showFailure(stack, samples, options, stopped) : ready;
   if (options.exit || code === 130) return code;

@@ -1,7 +1,7 @@
 /** A deployment whose second revision fails, so that explanation, rollback and timeline have something to show. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DemoOptions } from './options.ts';
-import { callApi, type Created, type Sample } from './samples.ts';
+import { type Created, callApi, type Sample } from './samples.ts';
 import type { DemoStack } from './stack.ts';
 
 const NAME = 'Failing release';
@@ -37,7 +37,11 @@ interface Revision {
  * Deploys the image that fails, and waits until its revision has failed.
  * @throws Error if it has not failed in time
  */
-export async function breakRollout(stack: DemoStack, { id, name }: Created, timeoutMs: number): Promise<void> {
+export async function breakRollout(
+  stack: DemoStack,
+  { id, name }: Created,
+  timeoutMs: number,
+): Promise<void> {
   const path = `/v2/deployments/${id}`;
   const { source_revision_config: config } = await callApi<{ source_revision_config: { image_uri: string } }>(
     stack,
@@ -45,15 +49,22 @@ export async function breakRollout(stack: DemoStack, { id, name }: Created, time
     path,
   );
   const image_uri = brokenImage(config.image_uri);
-  const { latest_revision_id: revisionId } = await callApi<{ latest_revision_id: string }>(stack, 'PATCH', path, {
-    source_revision_config: { image_uri },
-  });
+  const { latest_revision_id: revisionId } = await callApi<{ latest_revision_id: string }>(
+    stack,
+    'PATCH',
+    path,
+    {
+      source_revision_config: { image_uri },
+    },
+  );
   console.log(`\n  PATCH ${path}  ${name}  ${image_uri}`);
   const end = Date.now() + timeoutMs;
   for (;;) {
     const revision = await callApi<Revision>(stack, 'GET', `${path}/revisions/${revisionId}`);
     if (revision.status === 'DEPLOY_FAILED') {
-      console.log(`  The second revision of "${name}" has failed, and the first one still serves: ${revision.message}`);
+      console.log(
+        `  The second revision of "${name}" has failed, and the first one still serves: ${revision.message}`,
+      );
       return;
     }
     if (Date.now() > end)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { uniqueName } from '../integration/harness/namespaces.ts';
-import { checkPage, describeConsole } from './harness/console.ts';
+import { checkPage, confirmIn, describeConsole } from './harness/console.ts';
 
 describeConsole('platform', (world) => {
   const openAdmin = (path: string) => world.open({ path: world.pathOf(path), apiKey: world.stack.adminKey });
@@ -19,7 +19,7 @@ describeConsole('platform', (world) => {
     await row.getByText('No listener has taken the lease yet.').waitFor();
     await row.getByRole('button', { name: `Delete ${name}` }).click();
     await checkPage(page);
-    await page.getByRole('button', { name: 'Delete the listener' }).click();
+    await confirmIn(page, 'Delete the listener');
     await row.waitFor({ state: 'detached' });
   });
 
@@ -40,7 +40,7 @@ describeConsole('platform', (world) => {
     await row.getByText('valid').waitFor();
     await checkPage(page);
     await row.getByRole('button', { name: `Revoke ${name}` }).click();
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await confirmIn(page, 'Revoke the key');
     await row.getByText('revoked').waitFor();
     await page.getByRole('link', { name: 'Show the keys of the platform' }).click();
     await page.getByRole('row', { name: 'admin of the tests' }).waitFor();
@@ -60,7 +60,7 @@ describeConsole('platform', (world) => {
     await page.getByRole('alert').getByText('Deployments must be a number').waitFor();
     await page.getByLabel('Deployments').fill('7');
     await checkPage(page);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await confirmIn(page, 'Save');
     await row.getByText('Deployments: 7').waitFor();
     await checkPage(page);
     await row.getByRole('link', { name }).click();
@@ -70,7 +70,7 @@ describeConsole('platform', (world) => {
     await page.goBack();
     await row.getByRole('button', { name: `Delete ${name}` }).click();
     await page.getByLabel('Name of the tenant, to confirm').fill(name);
-    await page.getByRole('button', { name: 'Delete the tenant' }).click();
+    await confirmIn(page, 'Delete the tenant');
     await row.waitFor({ state: 'detached' });
   });
 
@@ -97,7 +97,7 @@ describeConsole('platform', (world) => {
     await row.getByText('accepted').waitFor();
     await checkPage(page);
     await row.getByRole('button', { name: `Delete ${name}` }).click();
-    await page.getByRole('button', { name: 'Delete the integration' }).click();
+    await confirmIn(page, 'Delete the integration');
     await row.waitFor({ state: 'detached' });
   });
 

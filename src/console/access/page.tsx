@@ -42,7 +42,7 @@ function Row({ token, isStale }: RowProps) {
   return (
     <tr>
       <th scope="row">
-        {name}
+        <bdi>{name}</bdi>
         {kind === 'workload' && ' (pipeline)'}
       </th>
       <td>

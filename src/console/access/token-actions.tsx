@@ -6,6 +6,7 @@ import { ShowCommand } from '../commands/show-command.tsx';
 import { requestAgain } from '../live/request-again.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { isolated } from '../ui/isolated.ts';
 
 /** Requests lists of tokens again, because the stream of changes does not report them. */
 function useTokensAgain(): () => void {
@@ -23,7 +24,7 @@ export function RevokeToken({ token: { id, name, kind } }: { readonly token: Acc
     <ActionDialog
       opens="Revoke"
       of={name}
-      title={`Revoke the access token of ${name}`}
+      title={`Revoke the access token of ${isolated(name)}`}
       acts="Revoke the token"
       isDanger
       action={action}

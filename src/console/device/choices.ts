@@ -1,4 +1,5 @@
 import type { DeviceLogin, DeviceLoginOffer } from '../api/types.ts';
+import { isolated } from '../ui/isolated.ts';
 
 /** What a person can give to the machine of a login. */
 
@@ -14,14 +15,14 @@ export interface Choice {
   readonly role: Role | null;
 }
 
-const valueOf = (tenantId: string | null, role: Role | null) => `${tenantId ?? ''}/${role ?? ''}`;
+const optionValue = (tenantId: string | null, role: Role | null) => `${tenantId ?? ''}/${role ?? ''}`;
 
 /** All roles of each tenant, or one of them. */
 export function choicesOf({ offers }: Pick<DeviceLogin, 'offers'>): Choice[] {
   return offers.flatMap(({ tenant_id: tenantId, tenant_name: name, roles }) =>
     [null, ...roles].map((role) => ({
-      value: valueOf(tenantId, role),
-      text: `${name}: ${role ?? 'all your roles in this tenant'}`,
+      value: optionValue(tenantId, role),
+      text: `${isolated(name)}: ${role ?? 'all your roles in this tenant'}`,
       tenantId,
       role,
     })),
@@ -32,11 +33,13 @@ export function choicesOf({ offers }: Pick<DeviceLogin, 'offers'>): Choice[] {
  * The choice that the page makes for the person: only what the machine asks for, in its tenant or in the only tenant of the person, and
  * never the platform. Empty: the person must choose (docs/decisions/0130).
  */
-export function firstChoice(login: Pick<DeviceLogin, 'offers' | 'requested_tenant' | 'requested_role'>): string {
+export function firstChoice(
+  login: Pick<DeviceLogin, 'offers' | 'requested_tenant' | 'requested_role'>,
+): string {
   const { requested_tenant: tenant, requested_role: role } = login;
   const [first, ...others] = login.offers;
   if (first === undefined || first.tenant_id === null) return '';
   const isRequested = tenant === first.tenant_name || tenant?.toLowerCase() === first.tenant_id;
   if (tenant === null ? others.length > 0 : !isRequested) return '';
-  return role === null || first.roles.includes(role) ? valueOf(first.tenant_id, role) : '';
+  return role === null || first.roles.includes(role) ? optionValue(first.tenant_id, role) : '';
 }

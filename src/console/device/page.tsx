@@ -7,6 +7,7 @@ import { useSession } from '../session/session-gate.tsx';
 import { Page } from '../shell/page.tsx';
 import { Button } from '../ui/button.tsx';
 import fields from '../ui/fields.module.css';
+import { isolated } from '../ui/isolated.ts';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { TextField } from '../ui/text-field.tsx';
 import { Decision } from './decision.tsx';
@@ -31,9 +32,16 @@ function CodeForm({ onFound }: { readonly onFound: (login: DeviceLogin) => void 
   return (
     <form className={fields['form']} onSubmit={submit}>
       <p>
-        You are signed in as {name}. Enter the code that <code>berth login</code> shows.
+        You are signed in as <bdi>{name}</bdi>. Enter the code that <code>berth login</code> shows.
       </p>
-      <TextField label="Code" value={code} onChange={setCode} maxLength={32} autoCapitalize="characters" required />
+      <TextField
+        label="Code"
+        value={code}
+        onChange={setCode}
+        maxLength={32}
+        autoCapitalize="characters"
+        required
+      />
       {isUnknown && <p role="alert">This code is not known, or has expired. Start berth login again.</p>}
       {find.error !== null && !isUnknown && <ProblemNotice error={find.error} />}
       <Button type="submit" variant="primary" isBusy={find.isPending}>
@@ -51,8 +59,8 @@ function Confirm() {
   return (
     <p role="status">
       {decision === 'approve'
-        ? `Approved: ${login.machine} is logged in within a few seconds.`
-        : `Denied: ${login.machine} gets no token.`}{' '}
+        ? `Approved: ${isolated(login.machine)} is logged in within a few seconds.`
+        : `Denied: ${isolated(login.machine)} gets no token.`}{' '}
       You can close this page.
     </p>
   );

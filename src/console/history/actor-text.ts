@@ -1,6 +1,8 @@
 import type { BerthEvent } from '../api/types.ts';
 
-const KINDS: Readonly<Record<BerthEvent['actor']['kind'], string>> = {
+type Actor = BerthEvent['actor'];
+
+const KINDS: Readonly<Record<Actor['kind'], string>> = {
   api_key: 'API key',
   person: 'person',
   workload: 'pipeline',
@@ -8,8 +10,7 @@ const KINDS: Readonly<Record<BerthEvent['actor']['kind'], string>> = {
   system: 'Berth',
 };
 
-/** Who caused an event, with the kind, because names of keys and people can be equal. */
-export function actorText({ kind, name, id }: BerthEvent['actor']): string {
-  const text = KINDS[kind] ?? kind;
-  return kind === 'system' ? (name ?? text) : `${name ?? id ?? 'unknown'} (${text})`;
-}
+/** What the author of an event is, because names of keys and people can be equal. */
+export const actorKind = ({ kind }: Pick<Actor, 'kind'>): string => KINDS[kind] ?? kind;
+
+export const actorName = ({ name, id }: Actor): string => name ?? id ?? 'unknown';

@@ -16,7 +16,7 @@ import { MoreButton } from '../ui/more-button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
-import { actorText } from './actor-text.ts';
+import { actorKind, actorName } from './actor-text.ts';
 import { HistoryFilterBar } from './filter-bar.tsx';
 import { eventsCommand, type HistoryFilters } from './filters.ts';
 import { historyQuery } from './queries.ts';
@@ -28,7 +28,9 @@ function Row({ event, tenantId }: { readonly event: BerthEvent; readonly tenantI
       <td>
         <Time at={at} />
       </td>
-      <td>{actorText(actor)}</td>
+      <td>
+        <bdi>{actorName(actor)}</bdi> ({actorKind(actor)})
+      </td>
       <th scope="row">{reason}</th>
       <td>{message}</td>
       <td>

@@ -7,6 +7,7 @@ import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { ChoiceField } from '../ui/choice-field.tsx';
+import { isolated } from '../ui/isolated.ts';
 import { SecretOnce } from '../ui/secret-once.tsx';
 import { TextField } from '../ui/text-field.tsx';
 import { useRequestAgain } from './use-request-again.ts';
@@ -97,7 +98,7 @@ export function ReplaceToken({ integration: { id, name } }: IntegrationActionPro
     <ActionDialog
       opens="Replace the token"
       of={`of ${name}`}
-      title={`Replace the token of ${name}`}
+      title={`Replace the token of ${isolated(name)}`}
       acts="Replace"
       action={action}
       onClose={() => setToken('')}
@@ -128,7 +129,7 @@ export function CreateWebhookSecret({ integration: { id, name } }: IntegrationAc
     <ActionDialog
       opens="Create a webhook secret"
       of={`for ${name}`}
-      title={`Create a webhook secret for ${name}`}
+      title={`Create a webhook secret for ${isolated(name)}`}
       acts="Create"
       action={action}
       result={
@@ -165,7 +166,7 @@ export function DeleteIntegration({ integration: { id, name } }: IntegrationActi
     <ActionDialog
       opens="Delete"
       of={name}
-      title={`Delete the integration ${name}`}
+      title={`Delete the integration ${isolated(name)}`}
       acts="Delete the integration"
       isDanger
       action={action}

@@ -41,7 +41,7 @@ export function IntegrationsPage() {
         <tr key={integration.id}>
           <th scope="row">{integration.name}</th>
           <td>
-            {integration.host_url} ({integration.provider})
+            <bdi>{integration.host_url}</bdi> ({integration.provider})
           </td>
           <td>{integration.takes_webhooks ? 'accepted' : 'rejected: no secret'}</td>
           <td>

@@ -6,6 +6,7 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { isolated } from '../ui/isolated.ts';
 import { Mark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';
@@ -26,7 +27,7 @@ function RevokeKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }) {
     <ActionDialog
       opens="Revoke"
       of={name}
-      title={`Revoke the key ${name}`}
+      title={`Revoke the key ${isolated(name)}`}
       acts="Revoke the key"
       isDanger
       action={action}

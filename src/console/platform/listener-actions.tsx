@@ -5,6 +5,7 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { isolated } from '../ui/isolated.ts';
 import { useRequestAgain } from './use-request-again.ts';
 
 interface ListenerActionProps {
@@ -26,7 +27,7 @@ export function ForgetCluster({ listener: { id, compute_id: name } }: ListenerAc
     <ActionDialog
       opens="Forget the cluster"
       of={`of ${name}`}
-      title={`Forget the cluster of ${name}`}
+      title={`Forget the cluster of ${isolated(name)}`}
       acts="Forget the cluster"
       isDanger
       action={action}
@@ -57,7 +58,7 @@ export function DeleteListener({ listener: { id, compute_id: name } }: ListenerA
     <ActionDialog
       opens="Delete"
       of={name}
-      title={`Delete the listener ${name}`}
+      title={`Delete the listener ${isolated(name)}`}
       acts="Delete the listener"
       isDanger
       action={action}

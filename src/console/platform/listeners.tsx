@@ -52,7 +52,7 @@ function Row({ listener, isStale, lag }: RowProps) {
   return (
     <tr>
       <th scope="row">
-        {name}
+        <bdi>{name}</bdi>
         {owner === null && ' (platform)'}
       </th>
       <td>

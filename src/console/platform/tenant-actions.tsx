@@ -6,6 +6,7 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { isolated } from '../ui/isolated.ts';
 import { TextField } from '../ui/text-field.tsx';
 import { QUOTAS, quotaOptions, quotasOf, quotaTextsOf } from './quota-form.ts';
 import { useRequestAgain } from './use-request-again.ts';
@@ -77,7 +78,7 @@ export function EditQuotas({ tenant }: TenantActionProps) {
     <ActionDialog
       opens="Quotas"
       of={`of ${name}`}
-      title={`Quotas of ${name}`}
+      title={`Quotas of ${isolated(name)}`}
       acts="Save"
       action={action}
       onClose={() => setTyped(null)}
@@ -123,7 +124,7 @@ export function DeleteTenant({ tenant: { id, name } }: TenantActionProps) {
     <ActionDialog
       opens="Delete"
       of={name}
-      title={`Delete the tenant ${name}`}
+      title={`Delete the tenant ${isolated(name)}`}
       acts="Delete the tenant"
       isDanger
       action={action}

@@ -56,6 +56,15 @@ export async function signInWithKey(page: Page, apiKey: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in with an API key' }).click();
 }
 
+/**
+ * Confirms an action in an open dialog, and waits until the dialog is closed. While it is open, the page behind it has no roles, so that
+ * nothing of it is found.
+ */
+export async function confirmIn(page: Page, button: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
 /** A test file of the console. Its tests are skipped if there is no browser. */
 export function describeConsole(name: string, tests: (world: ConsoleWorld) => void): void {
   const { skipped, stack } = inject('console');

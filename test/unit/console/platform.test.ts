@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { tokenFiltersOf, tokenOptions } from '../../../src/console/access/filters.ts';
 import type { Listener, Session, Usage } from '../../../src/console/api/types.ts';
 import { choicesOf, firstChoice } from '../../../src/console/device/choices.ts';
-import { actorText } from '../../../src/console/history/actor-text.ts';
+import { actorKind, actorName } from '../../../src/console/history/actor-text.ts';
 import {
   eventsCommand,
   historyFiltersOf,
@@ -71,10 +71,11 @@ describe('history', () => {
     expect(eventsCommand({ reason: 'Patched', deployment_id: 'id' })).toEqual(['id', '--reason', 'Patched']);
   });
 
-  test('names the actor with its kind', () => {
-    expect(actorText({ kind: 'person', id: '1', name: 'Ada' })).toBe('Ada (person)');
-    expect(actorText({ kind: 'workload', id: '1', name: null })).toBe('1 (pipeline)');
-    expect(actorText({ kind: 'system', id: null, name: null })).toBe('Berth');
+  test('names the actor and its kind', () => {
+    const workload = { kind: 'workload', id: '1', name: null } as const;
+    expect([actorName(workload), actorKind(workload)]).toEqual(['1', 'pipeline']);
+    expect(actorName({ kind: 'person', id: '1', name: 'Ada' })).toBe('Ada');
+    expect(actorName({ kind: 'system', id: null, name: null })).toBe('unknown');
   });
 });
 
@@ -220,8 +221,11 @@ describe('logins of machines', () => {
     roles: ['viewer' as const, 'deployer' as const],
   });
   const [a, b] = [offer('id-a', 'a'), offer('id-b', 'b')];
-  const first = (offers: (typeof a)[], requested_tenant: string | null, requested_role: 'viewer' | 'admin' | null) =>
-    firstChoice({ offers, requested_tenant, requested_role });
+  const first = (
+    offers: (typeof a)[],
+    requested_tenant: string | null,
+    requested_role: 'viewer' | 'admin' | null,
+  ) => firstChoice({ offers, requested_tenant, requested_role });
 
   test('preselect only what the machine asks for', () => {
     expect(first([a, b], 'a', 'viewer')).toBe('id-a/viewer');
@@ -238,6 +242,10 @@ describe('logins of machines', () => {
   });
 
   test('offer all roles of a tenant together, and each one', () => {
-    expect(choicesOf({ offers: [a] }).map(({ value }) => value)).toEqual(['id-a/', 'id-a/viewer', 'id-a/deployer']);
+    expect(choicesOf({ offers: [a] }).map(({ value }) => value)).toEqual([
+      'id-a/',
+      'id-a/viewer',
+      'id-a/deployer',
+    ]);
   });
 });

@@ -49,9 +49,12 @@ test('may wait for a deployment that fails without samples', () => {
   });
 });
 
-test.each(['self_hosted', 'cloud'] as const)('the deployment that fails only changes the tag in %s', (hosting) => {
-  const { source_revision_config: config } = failingSample({ hosting }).body;
-  const image = config?.image_uri ?? '';
-  expect(image).not.toContain('fail-');
-  expect(brokenImage(image).split(':')).toEqual([image.split(':')[0], 'fail-crash-loop']);
-});
+test.each(['self_hosted', 'cloud'] as const)(
+  'the deployment that fails only changes the tag in %s',
+  (hosting) => {
+    const { source_revision_config: config } = failingSample({ hosting }).body;
+    const image = config?.image_uri ?? '';
+    expect(image).not.toContain('fail-');
+    expect(brokenImage(image).split(':')).toEqual([image.split(':')[0], 'fail-crash-loop']);
+  },
+);
