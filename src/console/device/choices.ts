@@ -32,7 +32,9 @@ export function choicesOf({ offers }: Pick<DeviceLogin, 'offers'>): Choice[] {
  * The choice that the page makes for the person: only what the machine asks for, in its tenant or in the only tenant of the person, and
  * never the platform. Empty: the person must choose (docs/decisions/0130).
  */
-export function firstChoice(login: Pick<DeviceLogin, 'offers' | 'requested_tenant' | 'requested_role'>): string {
+export function firstChoice(
+  login: Pick<DeviceLogin, 'offers' | 'requested_tenant' | 'requested_role'>,
+): string {
   const { requested_tenant: tenant, requested_role: role } = login;
   const [first, ...others] = login.offers;
   if (first === undefined || first.tenant_id === null) return '';

@@ -33,7 +33,14 @@ function CodeForm({ onFound }: { readonly onFound: (login: DeviceLogin) => void 
       <p>
         You are signed in as {name}. Enter the code that <code>berth login</code> shows.
       </p>
-      <TextField label="Code" value={code} onChange={setCode} maxLength={32} autoCapitalize="characters" required />
+      <TextField
+        label="Code"
+        value={code}
+        onChange={setCode}
+        maxLength={32}
+        autoCapitalize="characters"
+        required
+      />
       {isUnknown && <p role="alert">This code is not known, or has expired. Start berth login again.</p>}
       {find.error !== null && !isUnknown && <ProblemNotice error={find.error} />}
       <Button type="submit" variant="primary" isBusy={find.isPending}>
