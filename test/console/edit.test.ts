@@ -147,7 +147,6 @@ describeConsole('create', (world) => {
     const page = await world.open({
       path: world.pathOf('/new?from=sample'),
       width: 360,
-      expected: /status of (400|422)/,
     });
     await page.getByLabel('Sample').selectOption('Flower shop');
     expect(await page.getByLabel('name (required)').inputValue()).toBe('Flower shop');
@@ -158,18 +157,52 @@ describeConsole('create', (world) => {
     await checkPage(page);
 
     await page.getByRole('link', { name: 'From a repository' }).click();
-    await page.getByLabel('repo_url').fill('https://git.example/shop.git');
-    await page.getByLabel('name (required)').fill('repository-shop');
-    await checkPage(page);
-    await planButton(page).click();
-    await page.getByRole('alert').waitFor();
+    await page.getByText('This platform builds no repositories').waitFor();
 
     await page.getByRole('link', { name: 'From a folder' }).click();
     await page.getByLabel('Name of the deployment').fill('folder-shop');
     await page.getByText('berth deploy folder-shop .').waitFor();
     await checkPage(page);
-    // What was typed is still there.
-    await page.getByRole('link', { name: 'From a repository' }).click();
-    expect(await page.getByLabel('repo_url').inputValue()).toBe('https://git.example/shop.git');
+    // What was chosen is still there.
+    await page.getByRole('link', { name: 'From a sample' }).click();
+    expect(await page.getByLabel('name (required)').inputValue()).toBe('Flower shop');
+  });
+
+  test('from a repository of an integration, on a platform that builds', async () => {
+    const page = await world.open({ expected: /status of (400|422)/ });
+    const id = '01890000-0000-7000-8000-00000000000a';
+    const answer = (resources: object[]) => ({ json: { resources, offset: resources.length } });
+    await page.route('**/v2/policy', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), hosting: 'cloud' } });
+    });
+    await page.route('**/v2/integrations?*', (route) =>
+      route.fulfill(answer([{ id, name: 'git', host_url: 'https://git.example' }])),
+    );
+    await page.route('**/v2/integrations/*/repos?*', (route) =>
+      route.fulfill(
+        answer([
+          {
+            full_name: 'shop/web',
+            repo_url: 'https://git.example/shop/web.git',
+            default_branch: 'main',
+            private: true,
+          },
+        ]),
+      ),
+    );
+    await page.goto(`${world.stack.url}/console${world.pathOf('/new?from=repository')}`);
+    await page
+      .getByLabel('Integration', { exact: true })
+      .selectOption({ label: 'git (https://git.example)' });
+    await page.getByLabel('Repository', { exact: true }).selectOption({ label: 'shop/web (private)' });
+    expect(await page.getByLabel('repo_url').inputValue()).toBe('https://git.example/shop/web.git');
+    expect(await page.getByLabel('name (required)').inputValue()).toBe('web');
+    expect(await page.getByLabel('repo_ref').inputValue()).toBe('main');
+    await checkPage(page);
+    // This Berth builds nothing, and says so. What was typed stays.
+    await planButton(page).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('repo_ref').inputValue()).toBe('main');
   });
 });

@@ -62,6 +62,8 @@ export function progressOf(
   if (status === 'AWAITING_DELETE') return { state: 'failed', text: 'The deployment is being deleted.' };
   const failure = failureOf(deployment, explanation);
   if (failure !== null) return { state: 'failed', text: failure };
+  if (status === 'UNKNOWN')
+    return { state: 'unknown', text: explanation?.summary ?? 'The cluster does not report the state.' };
   if (isSeen && isServing(deployment))
     return { state: 'done', text: 'READY: the cluster runs what was requested.' };
   const isOff = deployment.effective_resource_spec.max_scale === 0;

@@ -1,6 +1,7 @@
+import type { Policy, Repository } from '../api/types.ts';
 import { changeField } from '../edit/document.ts';
 import { fieldsFor } from '../edit/groups.ts';
-import { isObject, type Json, type JsonObject } from '../form/json.ts';
+import { isObject, type Json, type JsonObject, withValueAt } from '../form/json.ts';
 import { bodyField, type Field } from '../form/schema.ts';
 import type { Kind } from './kind-of.ts';
 import samples from './samples.gen.json' with { type: 'json' };
@@ -9,10 +10,27 @@ import samples from './samples.gen.json' with { type: 'json' };
 
 const EMPTY = { name: '', source_config: {}, source_revision_config: {}, secrets: [] } as const;
 
+type Hosting = Policy['hosting'];
+
+/** Sources that the API rejects in a hosting mode. Repositories are built in cloud only. */
+const REJECTED: Readonly<Record<Hosting, string>> = { cloud: 'external_image', self_hosted: 'git_host' };
+
+/** Images are external, or in the registry of the platform. @param hosting null: not known */
+const imageSources = (hosting: Hosting | null): readonly string[] =>
+  ['external_image', 'internal_image'].filter((source) => hosting === null || source !== REJECTED[hosting]);
+
+/** The samples that the hosting mode allows. @param hosting null: not known */
+export const samplesFor = (hosting: Hosting | null): readonly JsonObject[] =>
+  SAMPLES.filter(({ source }) => hosting === null || source !== REJECTED[hosting]);
+
+/** Whether repositories can be deployed. @param hosting null: not known */
+export const buildsRepositories = (hosting: Hosting | null): boolean =>
+  hosting === null || REJECTED[hosting] !== 'git_host';
+
 /** What the form begins with. */
-export function startOf(kind: Kind): JsonObject {
-  if (kind === 'sample') return SAMPLES[0] ?? EMPTY;
-  return { ...EMPTY, source: kind === 'repository' ? 'git_host' : 'external_image' };
+export function startOf(kind: Kind, hosting: Hosting | null): JsonObject {
+  if (kind === 'sample') return samplesFor(hosting)[0] ?? EMPTY;
+  return { ...EMPTY, source: kind === 'repository' ? 'git_host' : (imageSources(hosting)[0] ?? '') };
 }
 
 /** The deployments of the repository of Berth that show what a request can contain. */
@@ -54,20 +72,39 @@ export function neededObjects(value: Json): readonly string[] {
 }
 
 /** The form of a new deployment. An image and a repository have different fields. */
-export function createField(source: string): Field {
+export function createField(source: string, hosting: Hosting | null): Field {
   const field = bodyField('CreateDeploymentInput');
   const change = changeField();
   if (field.kind.kind !== 'struct' || change.kind.kind !== 'struct') return field;
   const editable = new Map(change.kind.fields.map((each) => [each.name, each]));
-  const fields = field.kind.fields.map((each) => editable.get(each.name) ?? withSources(source, each));
+  const fields = field.kind.fields.map(
+    (each) => editable.get(each.name) ?? withSources(source, each, hosting),
+  );
   return fieldsFor(source, { ...field, kind: { kind: 'struct', fields } });
 }
 
-/** A repository is built; an image is external, or in the registry of the platform. */
-function withSources(source: string, field: Field): Field {
+function withSources(source: string, field: Field, hosting: Hosting | null): Field {
   if (field.name !== 'source') return field;
-  const choices = source === 'git_host' ? ['git_host'] : ['external_image', 'internal_image'];
+  const choices = source === 'git_host' ? ['git_host'] : imageSources(hosting);
   return { ...field, kind: { kind: 'choice', choices } };
+}
+
+/** The last part of the name of a repository. */
+const shortName = (fullName: string) => fullName.split('/').at(-1) ?? fullName;
+
+/** The document with the fields of a repository. A name that was typed stays. */
+export function withRepository(
+  document: JsonObject,
+  integrationId: string,
+  { full_name: fullName, repo_url: url, default_branch: branch }: Repository,
+): JsonObject {
+  const named = document['name'] === '' ? { ...document, name: shortName(fullName) } : document;
+  const fields: readonly (readonly [readonly string[], string | undefined])[] = [
+    [['source_config', 'integration_id'], integrationId],
+    [['source_config', 'repo_url'], url],
+    [['source_revision_config', 'repo_ref'], branch ?? undefined],
+  ];
+  return fields.reduce((each, [path, value]) => withValueAt(each, path, value), named);
 }
 
 const OF_IMAGES = [['name'], ['source'], ['source_revision_config', 'image_uri']] as const;

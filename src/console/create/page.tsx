@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { policyQuery } from '../api/policy.ts';
 import { Problem } from '../api/problem.ts';
+import type { Policy } from '../api/types.ts';
 import change from '../change/change.module.css';
 import { PlanView } from '../change/plan-view.tsx';
 import { useFollow } from '../change/use-change.ts';
@@ -17,10 +20,11 @@ import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { FolderGuide } from './folder-guide.tsx';
 import { KINDS, type Kind, LABELS } from './kind-of.ts';
-import { createField, createLead, sourceOf, startOf } from './kinds.ts';
+import { buildsRepositories, createField, createLead, samplesFor, sourceOf, startOf } from './kinds.ts';
 import { RepositoryChoice } from './repository-choice.tsx';
 import { SampleChoice } from './sample-choice.tsx';
 import { useCreation } from './use-creation.ts';
@@ -48,20 +52,22 @@ function KindLinks({ kind }: { readonly kind: Kind }) {
   );
 }
 
-/** The form of one kind. It stays mounted while another one is shown, so that nothing typed is lost. */
-function CreateForm({
-  kind,
-  isShown,
-}: {
+interface CreateFormProps {
   readonly kind: Exclude<Kind, 'folder'>;
   readonly isShown: boolean;
-}) {
-  const [start] = useState(() => startOf(kind));
+  /** null: not known. */
+  readonly policy: Policy | null;
+}
+
+/** The form of one kind. It stays mounted while another one is shown, so that nothing typed is lost. */
+function CreateForm({ kind, isShown, policy }: CreateFormProps) {
+  const hosting = policy?.hosting ?? null;
+  const [start] = useState(() => startOf(kind, hosting));
   const [draft, setDraft] = useState<Draft>({ kind: 'form', document: start });
   const document = documentOfDraft(draft);
   const source = sourceOf(document, kind);
-  const field = useMemo(() => createField(source), [source]);
-  const hintOf = useMemo(() => hintsOf(null, document), [document]);
+  const field = useMemo(() => createField(source, hosting), [source, hosting]);
+  const hintOf = useMemo(() => hintsOf({ deployment: null, document, policy }), [document, policy]);
   const { tenantId } = useTenantApi();
   const follow = useFollow();
   const guard = useLeaveGuard(document === null || !sameJson(document, start));
@@ -81,7 +87,7 @@ function CreateForm({
     <div className={change['editor']}>
       {guard.dialog}
       {kind === 'repository' && <RepositoryChoice {...choice} />}
-      {kind === 'sample' && <SampleChoice {...choice} />}
+      {kind === 'sample' && <SampleChoice samples={samplesFor(hosting)} {...choice} />}
       <DocumentEditor
         field={field}
         draft={draft}
@@ -128,6 +134,28 @@ function CreateForm({
   );
 }
 
+/** The forms, once the policy is known, or cannot be requested. */
+function CreateForms({ kind }: { readonly kind: Kind }) {
+  const { data: policy = null, isPending } = useQuery(policyQuery(useTenantApi()));
+  if (isPending) return <Loading what="the policy" />;
+  const isBuilt = buildsRepositories(policy?.hosting ?? null);
+  return (
+    <>
+      {kind === 'repository' && !isBuilt && (
+        <p>This platform builds no repositories (hosting mode self_hosted). Deploy an image instead.</p>
+      )}
+      {FORMS.map((each) => (
+        <CreateForm
+          key={each}
+          kind={each}
+          isShown={each === kind && (each !== 'repository' || isBuilt)}
+          policy={policy}
+        />
+      ))}
+    </>
+  );
+}
+
 const FORMS = ['image', 'repository', 'sample'] as const;
 
 /** Creates a deployment. */
@@ -139,9 +167,7 @@ export function CreatePage() {
       {isAllowed ? (
         <>
           <KindLinks kind={kind} />
-          {FORMS.map((each) => (
-            <CreateForm key={each} kind={each} isShown={each === kind} />
-          ))}
+          <CreateForms kind={kind} />
           {kind === 'folder' && <FolderGuide />}
         </>
       ) : (

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import form from '../form/form.module.css';
-import { type JsonObject, withValueAt } from '../form/json.ts';
+import type { JsonObject } from '../form/json.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
+import { withRepository } from './kinds.ts';
 import { integrationsQuery, repositoriesQuery } from './requests.ts';
 
 interface RepositoryChoiceProps {
@@ -16,9 +17,6 @@ interface RepositoriesProps extends RepositoryChoiceProps {
   readonly integrationId: string;
 }
 
-/** The last part of the name of a repository. */
-const shortName = (fullName: string) => fullName.split('/').at(-1) ?? fullName;
-
 function Repositories({ integrationId, document, onChange }: RepositoriesProps) {
   const id = useId();
   const { data, error, isPending, refetch } = useQuery(repositoriesQuery(useTenantApi(), integrationId));
@@ -26,14 +24,7 @@ function Repositories({ integrationId, document, onChange }: RepositoriesProps) 
   if (error !== null) return <ProblemNotice error={error} onRetry={() => void refetch()} />;
   const choose = (url: string) => {
     const chosen = data.find(({ repo_url: each }) => each === url);
-    if (chosen === undefined) return;
-    const named = document['name'] === '' ? { ...document, name: shortName(chosen.full_name) } : document;
-    const changes: readonly (readonly [readonly string[], string | undefined])[] = [
-      [['source_config', 'integration_id'], integrationId],
-      [['source_config', 'repo_url'], chosen.repo_url],
-      [['source_revision_config', 'repo_ref'], chosen.default_branch ?? undefined],
-    ];
-    onChange(changes.reduce((each, [path, value]) => withValueAt(each, path, value), named));
+    if (chosen !== undefined) onChange(withRepository(document, integrationId, chosen));
   };
   return (
     <div className={form['field']}>

@@ -1,17 +1,18 @@
 import { useId } from 'react';
 import form from '../form/form.module.css';
 import type { JsonObject } from '../form/json.ts';
-import { neededObjects, SAMPLES } from './kinds.ts';
+import { neededObjects } from './kinds.ts';
 
 interface SampleChoiceProps {
+  readonly samples: readonly JsonObject[];
   readonly document: JsonObject;
   readonly onChange: (document: JsonObject) => void;
 }
 
 /** Fills in a sample of the repository of Berth. */
-export function SampleChoice({ document, onChange }: SampleChoiceProps) {
+export function SampleChoice({ samples, document, onChange }: SampleChoiceProps) {
   const id = useId();
-  const chosen = SAMPLES.indexOf(document);
+  const chosen = samples.indexOf(document);
   const needed = neededObjects(document);
   return (
     <>
@@ -21,12 +22,12 @@ export function SampleChoice({ document, onChange }: SampleChoiceProps) {
           id={id}
           value={chosen === -1 ? '' : String(chosen)}
           onChange={({ target }) => {
-            const sample = SAMPLES[Number(target.value)];
+            const sample = samples[Number(target.value)];
             if (target.value !== '' && sample !== undefined) onChange(sample);
           }}
         >
           {chosen === -1 && <option value="">Choose another …</option>}
-          {SAMPLES.map((sample, index) => (
+          {samples.map((sample, index) => (
             <option key={String(sample['name'])} value={String(index)}>
               {String(sample['name'])}
             </option>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams, useSearch } from '@tanstack/react-router';
+import { Problem } from '../api/problem.ts';
 import type { Deployment } from '../api/types.ts';
 import { DeploymentActions } from '../change/actions.tsx';
 import { FollowPanel } from '../change/follow-panel.tsx';
@@ -76,6 +77,7 @@ export function DeploymentPage() {
   const query = useQuery(deploymentQuery(api, deploymentId));
   const freshness = useFreshness(query);
   const { data: deployment, error } = query;
+  const isGone = deployment !== undefined && error instanceof Problem && error.status === 404;
   // One element before and after the deployment is known, so that its heading keeps the focus.
   return (
     <Page
@@ -84,7 +86,12 @@ export function DeploymentPage() {
       {...(deployment === undefined ? {} : { actions: <Actions deployment={deployment} /> })}
     >
       {query.isPending && <Loading what="the deployment" />}
-      {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
+      {error !== null &&
+        (isGone ? (
+          <p role="status">The deployment has been deleted. The page shows what was last known.</p>
+        ) : (
+          <ProblemNotice error={error} onRetry={() => void query.refetch()} />
+        ))}
       {deployment !== undefined && (
         <>
           <Facts deployment={deployment} isStale={freshness.isStale} />

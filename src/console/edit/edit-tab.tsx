@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { policyQuery } from '../api/policy.ts';
 import { Problem } from '../api/problem.ts';
 import type { Deployment } from '../api/types.ts';
 import styles from '../change/change.module.css';
@@ -119,7 +121,9 @@ function Editor() {
     void follow(changed);
   });
   const stored = useStoredSecrets(edit.base);
-  const hintOf = useMemo(() => hintsOf(edit.base, edit.document), [edit.base, edit.document]);
+  const { base, document } = edit;
+  const { data: policy = null } = useQuery(policyQuery(useTenantApi()));
+  const hintOf = useMemo(() => hintsOf({ deployment: base, document, policy }), [base, document, policy]);
   const { error } = change;
   const errors = fieldErrors(error);
   return (

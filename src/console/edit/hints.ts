@@ -1,7 +1,8 @@
-import type { Deployment } from '../api/types.ts';
+import type { Deployment, Policy } from '../api/types.ts';
 import type { Hint } from '../form/form-context.ts';
 import type { Json, JsonObject, Path } from '../form/json.ts';
 import { valueAt } from '../form/json.ts';
+import { capOf } from './caps.ts';
 import generated from './defaults.gen.json' with { type: 'json' };
 
 /** Defaults of resource_spec for each deployment_type. */
@@ -22,12 +23,17 @@ function valueInUse({ effective_resource_spec: effective, source_config: config 
   return spec[name] == null ? (effective as unknown as Readonly<Record<string, Json>>)[name] : undefined;
 }
 
-/**
- * Hints next to the fields of resource_spec.
- * @param deployment null: it does not exist yet
- * @param document what was typed, whose deployment_type decides the defaults
- */
-export function hintsOf(deployment: Deployment | null, document: JsonObject | null) {
+interface HintSources {
+  /** null: it does not exist yet. */
+  readonly deployment: Deployment | null;
+  /** What was typed. Its deployment_type decides defaults and caps. null: it cannot be read. */
+  readonly document: JsonObject | null;
+  /** null: not known. */
+  readonly policy: Policy | null;
+}
+
+/** Hints next to the fields of resource_spec. */
+export function hintsOf({ deployment, document, policy }: HintSources) {
   const typed = valueAt(document ?? {}, ['source_config', 'deployment_type']);
   const type = typeof typed === 'string' ? typed : '';
   const isOtherType = deployment !== null && (deployment.source_config.deployment_type ?? '') !== type;
@@ -36,6 +42,10 @@ export function hintsOf(deployment: Deployment | null, document: JsonObject | nu
     if (name === null) return {};
     const inUse = deployment === null || isOtherType ? undefined : valueInUse(deployment, name);
     const fallback = inUse ?? (isLimit(name) ? undefined : DEFAULTS[type]?.[name]);
-    return fallback === undefined || typeof fallback === 'object' ? {} : { fallback };
+    const maximum = policy === null ? undefined : capOf(policy, type, name);
+    return {
+      ...(fallback === undefined || typeof fallback === 'object' ? {} : { fallback }),
+      ...(maximum === undefined ? {} : { maximum }),
+    };
   };
 }

@@ -1,6 +1,5 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
-import { read, type TenantApi } from '../api/client.ts';
-import { tenantKey } from '../api/keys.ts';
+import { useQuery } from '@tanstack/react-query';
+import { policyQuery } from '../api/policy.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
@@ -11,12 +10,6 @@ import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import styles from './platform.module.css';
 import { policyRows } from './policy-rows.ts';
-
-const policyQuery = (api: TenantApi) =>
-  queryOptions({
-    queryKey: tenantKey(api.tenantId, 'platform', 'policy'),
-    queryFn: ({ signal }) => read(api.GET('/v2/policy', { signal })),
-  });
 
 /** What clients may configure in this installation. */
 export function PolicyPage() {
