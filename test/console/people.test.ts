@@ -24,14 +24,18 @@ describeConsole('people', (world) => {
   /** Calls the API with the key of the platform. */
   async function admin<T>(method: string, path: string, body?: unknown, tenantId?: string): Promise<T> {
     const client = berthClient(world.stack.adminKey, () => world.stack.url);
-    const headers = tenantId === undefined ? {} : { 'x-tenant-id': tenantId };
+    const headers: Record<string, string> = tenantId === undefined ? {} : { 'x-tenant-id': tenantId };
     // A busy machine can answer 503.
-    const { result } = await waitFor(`${method} ${path}`, async () => {
-      const answer = await client.call<T>(method, path, body, headers);
-      if (answer.status === 503) return undefined;
-      expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
-      return { result: answer.body };
-    }, { timeoutMs: 60_000 });
+    const { result } = await waitFor(
+      `${method} ${path}`,
+      async () => {
+        const answer = await client.call<T>(method, path, body, headers);
+        if (answer.status === 503) return undefined;
+        expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+        return { result: answer.body };
+      },
+      { timeoutMs: 60_000 },
+    );
     return result;
   }
 

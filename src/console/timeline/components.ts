@@ -22,7 +22,7 @@ function startOf(pod: ClusterObject): string | null {
   return lastOf(starts);
 }
 
-/** The latest of some times; null: one of them is not known, or there is none. */
+/** The latest of some times; null: one of them is not known, or there are no times. */
 function lastOf(times: readonly (string | null)[]): string | null {
   const known = times.flatMap((time) => time ?? []);
   if (known.length < times.length) return null;
