@@ -44,7 +44,8 @@ describeConsole('logs', (world) => {
     print('first line');
     print('from the proxy', 'proxy');
     const path = world.pathOf(`/deployments/${id}/logs?component=queue`);
-    const page = await world.open({ path });
+    // A listener that is busy answers late, and the page tries again.
+    const page = await world.open({ path, expected: /status of 50[34]/ });
     const lines = linesOf(page);
     await lines.getByText('first line').waitFor();
     print(HOSTILE);
