@@ -76,7 +76,7 @@ describeConsole('the main job without a terminal', (world) => {
     await progress(page).getByText('READY: the cluster runs').waitFor();
 
     await page.getByRole('button', { name: 'Delete' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Delete main-shop' });
+    const dialog = page.getByRole('dialog', { name: 'Delete this deployment' });
     await dialog.getByLabel('Type the name').fill('main-shop');
     await checkPage(page);
     await dialog.getByRole('button', { name: 'Delete' }).click();
