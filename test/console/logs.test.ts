@@ -50,7 +50,7 @@ describeConsole('logs', (world) => {
     await lines.getByText('first line').waitFor();
     print(HOSTILE);
     await lines.getByText(/<img src=x/).waitFor();
-    expect(await lines.getByText('red', { exact: true }).evaluate((span) => span.tagName)).toBe('SPAN');
+    expect(await lines.getByText('red', { exact: true }).evaluate('(span) => span.tagName')).toBe('SPAN');
     await checkPage(page);
     expect(await page.title()).toBe('tail-shop – Berth');
 
