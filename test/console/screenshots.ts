@@ -17,6 +17,7 @@ const HEIGHT = 640;
 /** Nothing else runs beside the pictures, so only a busy machine needs this long. */
 const WAIT_MS = 300_000;
 const TIMEOUT_MS = 900_000;
+const BUSY = /status of 50[34]/;
 
 async function picture(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: WIDTH, height: HEIGHT });
@@ -51,19 +52,19 @@ describeConsole('screenshots', (world) => {
       const bad = { source_revision_config: { image_uri: 'registry.example/shop/web:fail-image-pull' } };
       await world.api.call('PATCH', `/v2/deployments/${id}`, bad);
 
-      const page = await world.open({ path: path(id), width: WIDTH });
+      const page = await world.open({ path: path(id), width: WIDTH, expected: BUSY });
       const explanation = page.getByRole('region', { name: 'What happens' });
       await explanation.getByText('DEPLOY_FAILED').waitFor({ timeout: WAIT_MS });
       await picture(page, 'deployment');
 
-      await page.goto(`${world.stack.url}/console${path(id, '/objects')}`);
-      const map = page.getByRole('region', { name: 'Objects' });
-      await map.locator('ul ul ul ul').getByRole('link').first().waitFor();
-      await picture(page, 'objects');
-
       await page.goto(`${world.stack.url}/console${world.pathOf('/deployments?name_contains=shop-')}`);
       await expect.poll(() => page.getByRole('row', { name: /^shop-/ }).count()).toBe(names.length + 1);
       await picture(page, 'fleet');
+
+      await page.goto(`${world.stack.url}/console${path(id, '/objects')}`);
+      const map = page.getByRole('region', { name: 'Objects' });
+      await map.locator('ul ul ul ul').getByRole('link').first().waitFor({ timeout: WAIT_MS });
+      await picture(page, 'objects');
     },
     TIMEOUT_MS,
   );
