@@ -139,7 +139,7 @@ export async function availableKinds(
  * Reads the list of API groups first, because a proxy in front of the API server may respond to a request for a group
  * that does not exist.
  */
-async function hasResource(
+export async function hasResource(
   client: Pick<KubeClient, 'request'>,
   apiVersion: string,
   plural: string,

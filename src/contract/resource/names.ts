@@ -14,6 +14,8 @@ export const LABELS = {
   version: 'app.kubernetes.io/version',
   /** On the objects of a build in the namespace of builds: the namespace of its ManagedDeployment. */
   namespace: 'berth.dev/namespace',
+  /** On the Job of a task and its pod: the uid of the task. */
+  taskUid: 'berth.dev/task-uid',
   /** On the Secret in which the listener records the owner of a name (`identitySecretName`): one of IDENTITY_STATES. */
   identity: 'berth.dev/identity',
 } as const;
@@ -30,6 +32,8 @@ export { MANAGED_BY } from '../../domain/kubernetes/labels.ts';
 export const ANNOTATIONS = {
   /** On the custom resource: "true" stops the operator from changing its workloads. */
   paused: 'berth.dev/paused',
+  /** On a task: "true" cancels it. */
+  cancel: 'berth.dev/cancel',
   /** On an owned object: hash of the last applied configuration. */
   appliedHash: 'berth.dev/applied-hash',
   /** On the custom resource: hash of the spec that the listener applied. */
