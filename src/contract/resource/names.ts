@@ -1,4 +1,5 @@
 import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
+import { MAX_TASK_NAME } from './definition.ts';
 import { MANAGED_BY_LABEL, PART_OF_LABEL } from '../../domain/kubernetes/labels.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
@@ -152,6 +153,15 @@ export function formerBuildName({ namespace, name }: Place, revisionId: string):
 /** Name of the Job of one attempt of a build. */
 export function buildJobName(name: string, attempt: number): string {
   return attempt === 1 ? name : `${name}-${attempt}`;
+}
+
+const TASK_APP_LENGTH = 43;
+const TASK_ID_LENGTH = 12;
+
+/** Name of the DeploymentTask of a task of the hub. The ids are UUIDs v7 with a random end. */
+export function taskName(app: string, taskId: string): string {
+  const slug = app.slice(0, TASK_APP_LENGTH).replace(/-+$/, '');
+  return `${slug}-t-${taskId.replaceAll('-', '').slice(-TASK_ID_LENGTH)}`.slice(0, MAX_TASK_NAME);
 }
 
 /** Name of the pull Secret of a deployment for the registry of the platform. */

@@ -1,11 +1,11 @@
 import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import { resolvePolicy } from '../../../domain/policy/policy.ts';
 import { sleep, systemClock } from '../../kube/client/clock.ts';
+import { hasResource } from '../../kube/client/discovery.ts';
 import { runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { OperatorOptions } from '../operator.ts';
-import { hasResource } from '../preflight.ts';
 import { TaskCaches } from './task-caches.ts';
 import { TaskController } from './task-controller.ts';
 

@@ -19,6 +19,7 @@ import { listenerRoutes } from '../listeners/listener-routes.ts';
 import { LogMasks } from '../logs/log-masks.ts';
 import { logRoutes } from '../logs/log-routes.ts';
 import { objectRoutes } from '../objects/object-routes.ts';
+import { taskRoutes } from '../tasks/task-routes.ts';
 import { changeSubject, isRead } from '../observe/change-subject.ts';
 import { healthRoutes } from '../observe/health-routes.ts';
 import { type OnRequestEnd, observeRequests } from '../observe/observe-requests.ts';
@@ -235,6 +236,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     sourceRoutes(scoped, deps, { bodyTime, recheck });
     buildLogRoutes(scoped, deps, watch);
     logRoutes(scoped, deps, { limiter, watch, masks });
+    taskRoutes(scoped, deps);
     objectRoutes(scoped, deps, { limiter, watch, masks });
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, watch);
