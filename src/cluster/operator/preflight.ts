@@ -7,8 +7,8 @@ import {
 } from '../../contract/crd/served-definition.ts';
 import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { hasResource } from '../kube/client/discovery.ts';
 import { type Clock, sleep } from '../kube/client/clock.ts';
+import { hasResource } from '../kube/client/discovery.ts';
 import { apiVersionOf } from '../kube/client/resources.ts';
 import { describeRight, missingRights } from '../kube/client/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';

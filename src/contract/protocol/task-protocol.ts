@@ -68,7 +68,9 @@ export const taskReportSchema = z.object({
     .string()
     .max(64)
     .nullable()
-    .describe('Uid of the custom resource. null: it does not exist, so the task has ended in a way that is not known.'),
+    .describe(
+      'Uid of the custom resource. null: it does not exist, so the task has ended in a way that is not known.',
+    ),
   component: z.enum(COMPONENTS),
   command: commandSchema,
   timeout_seconds: z.int(),

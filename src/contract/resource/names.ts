@@ -1,6 +1,6 @@
 import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
-import { MAX_TASK_NAME } from './definition.ts';
 import { MANAGED_BY_LABEL, PART_OF_LABEL } from '../../domain/kubernetes/labels.ts';
+import { MAX_TASK_NAME } from './definition.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {

@@ -25,7 +25,9 @@ export const logQuerySchema = z.strictObject({
     .string()
     .max(64)
     .optional()
-    .describe('Return only logs of the pod of this task, by the uid of its custom resource. Absent: no pods of tasks.'),
+    .describe(
+      'Return only logs of the pod of this task, by the uid of its custom resource. Absent: no pods of tasks.',
+    ),
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 

@@ -30,7 +30,9 @@ export function buildRun(made: Command, host: Host): void {
     .argument(...DEPLOYMENT)
     .argument('<command...>', 'program and arguments, after --')
     .addOption(valueOption('--component <name>', 'component to run as; default: api').choices(COMPONENTS))
-    .addOption(valueOption('--revision <revision>', 'revision to run: an id or a number; default: the active one'))
+    .addOption(
+      valueOption('--revision <revision>', 'revision to run: an id or a number; default: the active one'),
+    )
     .addOption(
       valueOption(
         '--timeout <seconds>',
@@ -56,7 +58,9 @@ export function buildTasks(made: Command, host: Host): void {
       ),
   );
   const one = (name: string, summary: string) =>
-    apiCommand(name, summary).argument(...DEPLOYMENT).argument('<task>', 'id or name of the task');
+    apiCommand(name, summary)
+      .argument(...DEPLOYMENT)
+      .argument('<task>', 'id or name of the task');
   made.addCommand(
     one('get', 'show one task').action(
       calling(host, async (context, name: string, task: string) =>

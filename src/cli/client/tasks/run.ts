@@ -56,8 +56,7 @@ export async function runCommand(
 ): Promise<number> {
   const { client, stopped } = context;
   const deployment = await lookUpDeployment(client, name, true);
-  const revisionId =
-    revision === undefined ? undefined : await findRevisionId(client, deployment, revision);
+  const revisionId = revision === undefined ? undefined : await findRevisionId(client, deployment, revision);
   const asked = given({ component, revision_id: revisionId, timeout_seconds: timeout });
   const created = await client.POST(TASKS, {
     params: { path: { deployment_id: deployment.id } },
@@ -72,7 +71,8 @@ export async function runCommand(
   const task = await untilEnd(context, created, () => output.start());
   await output.finish(task !== null);
   if (stopped.aborted) return cancelled(context, created);
-  if (task === null) throw new ApiProblem(503, `the task ${created.name} may go on: the API does not respond`);
+  if (task === null)
+    throw new ApiProblem(503, `the task ${created.name} may go on: the API does not respond`);
   const why = task.message === null ? '' : `: ${harmless(task.message)}`;
   context.note(`${task.state}${why}`);
   return exitCodeOf(task);

@@ -36,7 +36,11 @@ export async function listTasks(context: Context, name: string): Promise<undefin
   const { id } = await lookUpDeployment(context.client, name, true);
   const resources: Task[] = [];
   for await (const task of tasksOf(context, id)) resources.push(task);
-  await show(context, { resources }, { table: () => taskTable(resources), names: () => resources.map((task) => task.id) });
+  await show(
+    context,
+    { resources },
+    { table: () => taskTable(resources), names: () => resources.map((task) => task.id) },
+  );
 }
 
 /** The task with an id or name. @throws ApiProblem */

@@ -1,4 +1,8 @@
-import { MAX_TASK_REPORTS, type TaskOrder, type TaskReport } from '../../../contract/protocol/task-protocol.ts';
+import {
+  MAX_TASK_REPORTS,
+  type TaskOrder,
+  type TaskReport,
+} from '../../../contract/protocol/task-protocol.ts';
 import { MAX_WAIT_SECONDS } from '../../../contract/protocol/work-protocol.ts';
 import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
@@ -53,6 +57,8 @@ class TaskRun {
   /** Keys of custom resources to report. */
   readonly #changed = new Set<string>();
   #orders: readonly TaskOrder[] = [];
+  /** Ids of orders whose custom resource this process has seen. The hub may not know it yet when it is removed. */
+  #seen = new Set<string>();
   #wake: () => void = () => undefined;
   #isStarted = false;
 
@@ -62,7 +68,13 @@ class TaskRun {
     const names = namespaces.length === 0 ? [''] : [...new Set(namespaces)];
     this.#reflectors = names.map((namespace) => {
       const scope = namespace === '' ? {} : { namespace };
-      return new Reflector<TaskObject>({ client, resource: RESOURCES.DeploymentTask, logger, clock, ...scope });
+      return new Reflector<TaskObject>({
+        client,
+        resource: RESOURCES.DeploymentTask,
+        logger,
+        clock,
+        ...scope,
+      });
     });
     const changed = (task: TaskObject) => {
       this.#changed.add(keyOf(task));
@@ -83,6 +95,7 @@ class TaskRun {
         const { version, orders } = await hub.taskOrders(query, { signal });
         known = version;
         this.#orders = orders;
+        this.#seen = new Set(orders.map(({ task_id: id }) => id).filter((id) => this.#seen.has(id)));
         failures = 0;
         this.#wake();
       } catch (error) {
@@ -126,7 +139,9 @@ class TaskRun {
   async #compare(): Promise<void> {
     const { signal } = this.#options;
     if (!(await this.#hasStarted())) {
-      await this.#send(this.#orders.filter(this.#covers).map((order) => failedReport(order, 'Refused', NO_DEFINITION)));
+      await this.#send(
+        this.#orders.filter(this.#covers).map((order) => failedReport(order, 'Refused', NO_DEFINITION)),
+      );
       return;
     }
     const reports: TaskReport[] = [];
@@ -183,9 +198,13 @@ class TaskRun {
     const { client, signal, term } = this.#options;
     const at = { namespace: order.namespace, name: order.name };
     const found = this.#get(keyOf(at)) ?? (await this.#live(at));
+    if (found !== undefined) this.#seen.add(order.task_id);
     // guard: lease-before-task-writes
     if (!term.isValid()) return null;
-    if (found === undefined) return order.observed ? this.#lost(order) : this.#create(order);
+    if (found === undefined) {
+      const wasCreated = order.observed || this.#seen.has(order.task_id);
+      return wasCreated ? this.#lost(order) : this.#create(order);
+    }
     if (order.origin !== 'custom-resource' && !isOfOrder(found, order))
       return failedReport(order, 'Refused', `another DeploymentTask has the name ${order.name}`);
     if (order.cancel && found.metadata.annotations?.[ANNOTATIONS.cancel] !== 'true') {
@@ -197,7 +216,9 @@ class TaskRun {
 
   /** A cache may be behind, and a task must not start twice. */
   #live(at: { namespace: string; name: string }): Promise<TaskObject | undefined> {
-    return this.#options.client.find<TaskObject>(RESOURCES.DeploymentTask, at, { signal: this.#options.signal });
+    return this.#options.client.find<TaskObject>(RESOURCES.DeploymentTask, at, {
+      signal: this.#options.signal,
+    });
   }
 
   #lost(order: TaskOrder): TaskReport {
@@ -209,9 +230,13 @@ class TaskRun {
     const uid = view.get(order.namespace, order.deployment)?.metadata.uid;
     try {
       const created = await client.create(taskResource(order, uid), { signal });
+      this.#seen.add(order.task_id);
       this.#changed.add(keyOf(created));
       for (const reflector of this.#reflectors) reflector.noteWrite(created);
-      logger.info({ taskId: order.task_id, task: keyOf(created), deploymentId: order.deployment_id }, 'created a task');
+      logger.info(
+        { taskId: order.task_id, task: keyOf(created), deploymentId: order.deployment_id },
+        'created a task',
+      );
       return null;
     } catch (error) {
       if (isKubeError(error, 'already_exists')) return null;

@@ -1,7 +1,7 @@
 import type { TaskOrder, TaskReport } from '../../../contract/protocol/task-protocol.ts';
+import { DEPLOYMENT_TASK, MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import type { DeploymentTask } from '../../../contract/resource/deployment-task.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
-import { DEPLOYMENT_TASK, MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 

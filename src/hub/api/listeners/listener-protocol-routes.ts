@@ -41,8 +41,8 @@ import { keyOf } from '../tenancy/principal.ts';
 import { addLogRoutes } from './listener-log-routes.ts';
 import { type WorkDeps, waitForWork } from './listener-long-poll.ts';
 import { addRemovalRoute } from './listener-removal-route.ts';
-import { addTaskRoutes } from './listener-task-routes.ts';
 import { toClusterReport, toInventoryEntry } from './listener-reports.ts';
+import { addTaskRoutes } from './listener-task-routes.ts';
 
 export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;

@@ -166,7 +166,8 @@ export function addTaskRoutes({ app, deps, config, scopeOf, closing }: ProtocolR
       const scope = await scopeOf(request, listenerId);
       await scope.transaction(async (transaction) => {
         await checkEpochOnly(transaction, listenerId, epoch);
-        for (const report of reports) await takeTaskReport(transaction, listenerId, epoch, toReported(report));
+        for (const report of reports)
+          await takeTaskReport(transaction, listenerId, epoch, toReported(report));
       });
       return { taken: reports.length };
     },

@@ -20,13 +20,6 @@ import {
   objectResultSchema,
 } from '../../../contract/protocol/object-protocol.ts';
 import {
-  taskOrderSchema,
-  taskOrdersResponseSchema,
-  taskReportSchema,
-  taskReportsRequestSchema,
-  taskReportsResponseSchema,
-} from '../../../contract/protocol/task-protocol.ts';
-import {
   volumeRemovalRequestSchema,
   volumeRemovalResponseSchema,
 } from '../../../contract/protocol/removal-protocol.ts';
@@ -38,6 +31,13 @@ import {
   reportsResponseSchema,
   revisionRefSchema,
 } from '../../../contract/protocol/report-protocol.ts';
+import {
+  taskOrderSchema,
+  taskOrdersResponseSchema,
+  taskReportSchema,
+  taskReportsRequestSchema,
+  taskReportsResponseSchema,
+} from '../../../contract/protocol/task-protocol.ts';
 import {
   applyWorkSchema,
   purgeWorkSchema,

@@ -44,7 +44,11 @@ export async function createTask(
   const id = uuidv7();
   const operation = `POST /v2/deployments/${deploymentId}/tasks`;
   const call = { tenantId, idempotencyKey, operation, body };
-  const earlier = await earlierAnswer(deps, transaction, call, { statusCode: 201, deploymentId, revisionId: id });
+  const earlier = await earlierAnswer(deps, transaction, call, {
+    statusCode: 201,
+    deploymentId,
+    revisionId: id,
+  });
   if (earlier !== null) return repeated(transaction, request, earlier.revisionId ?? '');
   const running = await lockRunningTasks(transaction, tenantId);
   const deployment = await findDeployment(transaction, tenantId, deploymentId);
@@ -100,7 +104,10 @@ async function repeated(
 async function checkDeployment(transaction: Transaction, deployment: DeploymentRecord): Promise<void> {
   if (deployment.deleteRequestedAt !== null) throw deletionConflict();
   if (deployment.sourceConfig.resource_spec?.max_scale === 0)
-    throw new ApiError(409, 'The deployment is switched off (max_scale is 0), so its database does not run. Switch it on first.');
+    throw new ApiError(
+      409,
+      'The deployment is switched off (max_scale is 0), so its database does not run. Switch it on first.',
+    );
   const abilities = await listenerAbilities(transaction, deployment.listenerId);
   if (abilities !== null && !abilities.includes('tasks')) throw new ApiError(409, OUTDATED);
 }
@@ -134,7 +141,10 @@ async function revisionOf(
 ): Promise<RevisionRecord> {
   const revisionId = wanted ?? activeRevisionId;
   if (revisionId === null)
-    throw new ApiError(409, 'The deployment has no active revision yet. Wait for its rollout, or name a revision.');
+    throw new ApiError(
+      409,
+      'The deployment has no active revision yet. Wait for its rollout, or name a revision.',
+    );
   const revision = await findRevision(transaction, tenantId, id, revisionId);
   if (revision === null) throw notFound('revision');
   return revision;

@@ -76,8 +76,12 @@ export const taskSchema = z
     cancel_requested: z.boolean().describe('Whether the cancellation was requested.'),
     created_by: actorSchema.describe('Who requested the task.'),
     created_at: timeSchema.describe('Time of the request.'),
-    started_at: timeSchema.nullable().describe('When the command started. null: it was not observed to start.'),
-    ended_at: timeSchema.nullable().describe('When the task reached its final state. null: it has not ended.'),
+    started_at: timeSchema
+      .nullable()
+      .describe('When the command started. null: it was not observed to start.'),
+    ended_at: timeSchema
+      .nullable()
+      .describe('When the task reached its final state. null: it has not ended.'),
   })
   .meta({ id: 'Task', description: 'A command that runs once in a pod of its own.' });
 

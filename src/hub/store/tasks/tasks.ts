@@ -68,11 +68,7 @@ const wake = (listenerId: string) => sql`SELECT pg_notify(${LOG_CHANNEL}, ${list
  */
 export async function lockRunningTasks({ drizzle }: Transaction, tenantId: string): Promise<number> {
   // Foreign keys to the tenant do not wait for this lock.
-  await drizzle
-    .select({ id: tenants.id })
-    .from(tenants)
-    .where(eq(tenants.id, tenantId))
-    .for('no key update');
+  await drizzle.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for('no key update');
   const [row] = await drizzle
     .select({ found: count() })
     .from(tasks)
@@ -197,7 +193,11 @@ export async function readOrders({ drizzle }: Reader, listenerId: string, limit:
     .orderBy(asc(tasks.id))
     .limit(limit);
   const version = contentHash(
-    rows.map(({ id, cancelRequestedAt, resourceUid }) => [id, cancelRequestedAt !== null, resourceUid !== null]),
+    rows.map(({ id, cancelRequestedAt, resourceUid }) => [
+      id,
+      cancelRequestedAt !== null,
+      resourceUid !== null,
+    ]),
   );
   return { version, rows };
 }
@@ -285,8 +285,20 @@ async function addForeign(
   listenerId: string,
   report: ReportedTask,
 ): Promise<TaskRow | null> {
-  const { taskId, uid, deploymentId, createdAt, revision, state, reason, message, exitCode, startedAt, endedAt, ...rest } =
-    report;
+  const {
+    taskId,
+    uid,
+    deploymentId,
+    createdAt,
+    revision,
+    state,
+    reason,
+    message,
+    exitCode,
+    startedAt,
+    endedAt,
+    ...rest
+  } = report;
   if (taskId !== null || uid === null) return null;
   const { drizzle } = transaction;
   const [owner] = await drizzle
