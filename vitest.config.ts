@@ -60,7 +60,10 @@ export default defineConfig({
       {
         test: {
           name: 'console',
-          include: ['test/console/**/*.test.ts'],
+          // With BERTH_SCREENSHOTS, only the pictures of the documentation are made.
+          include: [
+            process.env['BERTH_SCREENSHOTS'] ? 'test/console/screenshots.ts' : 'test/console/**/*.test.ts',
+          ],
           globalSetup: ['test/console/harness/stack.ts'],
           isolate: false,
           expect: expectOptions,

@@ -101,7 +101,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'hub/registry': ['node:crypto', 'jose'],
   console: [
     ...['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-router', '@tanstack/react-virtual'],
-    ...['@base-ui/react', 'openapi-fetch'],
+    ...['@base-ui/react', 'openapi-fetch', 'yaml'],
   ],
 };
 

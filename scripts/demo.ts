@@ -13,6 +13,7 @@ import { startWatchdog } from '../test/cluster/processes.ts';
 import type { ManifestObject } from '../test/installation/install.ts';
 import { chooseCluster, isGivenCluster, isOpen } from './demo/choose-cluster.ts';
 import { forgetDemo, rememberDemo } from './demo/env-file.ts';
+import { breakRollout, failingSample } from './demo/failing.ts';
 import { withContext } from './demo/given-cluster.ts';
 import { kubeconfigVariable, reachableContext } from './demo/kube-context.ts';
 import { farewell } from './demo/leftovers.ts';
@@ -58,6 +59,21 @@ async function showSamples(
   return 1;
 }
 
+/** Breaks the last of the created deployments, if the user has asked for one that fails. Returns the exit code of the demo. */
+async function showFailure(
+  stack: DemoStack,
+  created: readonly Created[],
+  options: DemoOptions,
+  stopped: Promise<void>,
+): Promise<number> {
+  const failing = created.at(-1);
+  if (!options.failing || failing === undefined) return 0;
+  return Promise.race([
+    breakRollout(stack, failing, options.timeoutMs).then(() => 0),
+    stopped.then(() => 130),
+  ]);
+}
+
 /** The samples of test/samples/, and if the demo can build repositories those of test/samples/repositories/. */
 async function samplesOf(stack: DemoStack, { hosting, realNode }: DemoOptions): Promise<Sample[]> {
   const samples = readSamples(hosting).filter(({ file }) => !realNode || SAMPLES_OF_A_NODE.includes(file));
@@ -78,9 +94,13 @@ async function run(
   releasers.push(() => forgetDemo(envFile));
   // The demo's own cluster is deleted. In a given cluster, its deployments are deleted, because they would run without a hub.
   if (isGivenCluster(options)) releasers.push(() => removeDeployments(stack));
-  const samples =
-    options.samples === 'none' ? [] : await createSamples(stack, await samplesOf(stack, options));
-  const code = await showSamples(stack, samples, options, stopped);
+  const chosen = options.samples === 'none' ? [] : await samplesOf(stack, options);
+  const samples = await createSamples(stack, [
+    ...chosen,
+    ...(options.failing ? [failingSample(options)] : []),
+  ]);
+  const ready = await showSamples(stack, samples, options, stopped);
+  const code = ready === 0 ? await showFailure(stack, samples, options, stopped) : ready;
   if (options.exit || code === 130) return code;
   console.log(nextSteps(stack, envFile, samples));
   // Signal handlers alone do not keep the process alive.

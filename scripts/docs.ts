@@ -1,5 +1,6 @@
 /**
- * Generates the pages that are derived from data, the OpenAPI document, and the Grafana dashboard.
+ * Generates the pages that are derived from data, the OpenAPI document, the Grafana dashboard, and what the console
+ * contains of the OpenAPI document, of the defaults and of the samples.
  *
  *   npm run docs [-- --check | --help]
  */
@@ -7,10 +8,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildProgram } from '../src/cli/program.ts';
 import { processHost } from '../src/cli/run.ts';
+import type { OpenApiDocument } from '../src/hub/api/openapi/openapi-types.ts';
 import { PAGE, performancePage } from '../test/bench/report.ts';
 import { loadBenches } from './bench.ts';
 import { chartValuesDoc } from './chart-values-doc.ts';
 import { cliDoc } from './cli-doc.ts';
+import { defaultsText } from './console/defaults.ts';
+import { formSchemaText } from './console/form-schema.ts';
+import { samplesText } from './console/samples.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
@@ -34,6 +39,9 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'manifests/helm/berth/README.md': chartValuesDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
   'manifests/openapi.json': () => `${JSON.stringify(openApi, null, 2)}\n`,
+  'src/console/create/samples.gen.json': () => samplesText(pathOf('')),
+  'src/console/edit/defaults.gen.json': defaultsText,
+  'src/console/form/schema.gen.json': () => formSchemaText(openApi as OpenApiDocument),
 };
 
 /** Pages that are not up to date. */

@@ -41,6 +41,18 @@ function lastBuild(): BuildRecord | null {
   }
 }
 
+/** Runs `work` with the NODE_ENV of a release. With that of a test, Vite would build the development code of React. */
+async function inProduction<T>(work: () => Promise<T>): Promise<T> {
+  const { NODE_ENV: former } = process.env;
+  process.env['NODE_ENV'] = 'production';
+  try {
+    return await work();
+  } finally {
+    if (former === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = former;
+  }
+}
+
 /** Vite is loaded only for a build, because that takes half a second. */
 async function runVite(into: string): Promise<Manifest> {
   const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
@@ -107,7 +119,7 @@ export async function buildConsole(): Promise<string> {
       const meanwhile = current();
       if (meanwhile !== null) return meanwhile;
       const temporary = `${CONSOLE_FOLDER}.new`;
-      const manifest = await runVite(temporary);
+      const manifest = await inProduction(() => runVite(temporary));
       const sizes = compressAll(temporary);
       const size = checkBudget(manifest, (file) => sizes.get(file) ?? 0, FIRST_PAGE);
       writeFileSync(join(temporary, RECORD), JSON.stringify({ inputs, size } satisfies BuildRecord));

@@ -13,6 +13,7 @@ shows how they become READY, then runs until Ctrl-C and cleans up.
   --builds               build images with --hosting self_hosted too, for berth deploy NAME FOLDER. This is the default if
                          the programs for builds exist already
   --samples all|none     whether to create the samples of test/samples (default all)
+  --failing              also create a deployment whose second revision fails, and wait until it has failed
   --real-node            run containers on a kubelet with containerd and runc instead of simulated nodes
                          (Linux, root, apt; the first run builds its programs, which takes 10 to 20 minutes). Omits
                          samples that need a network file system or a storage driver
@@ -41,6 +42,8 @@ export interface DemoOptions {
   port: number;
   hosting: 'cloud' | 'self_hosted';
   samples: 'all' | 'none';
+  /** Whether a deployment whose rollout fails is created. */
+  failing: boolean;
   builds: boolean;
   kubeconfig: string | undefined;
   context: string | undefined;
@@ -74,6 +77,7 @@ function parse(args: readonly string[]) {
       port: { type: 'string', default: '8080' },
       hosting: { type: 'string', default: 'self_hosted' },
       samples: { type: 'string', default: 'all' },
+      failing: { type: 'boolean', default: false },
       builds: { type: 'boolean', default: false },
       kubeconfig: { type: 'string' },
       context: { type: 'string' },
@@ -109,7 +113,7 @@ function checkTogether(values: Values): void {
     throw new UsageError('--builds cannot be combined with --kubeconfig, --context or --real-node');
   if (values.builds && values.hosting === 'cloud')
     throw new UsageError('--builds cannot be combined with --hosting cloud, which always builds');
-  if (values.samples === 'none' && values.timeout !== undefined)
+  if (values.samples === 'none' && !values.failing && values.timeout !== undefined)
     throw new UsageError(
       '--timeout cannot be combined with --samples none, because nothing has to become READY',
     );
@@ -129,6 +133,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | null {
     port: wholeNumber('port', values.port, 65_535),
     hosting: oneOf('hosting', values.hosting, ['cloud', 'self_hosted']),
     samples: oneOf('samples', values.samples, ['all', 'none']),
+    failing: values.failing,
     builds: values.builds,
     kubeconfig: values.kubeconfig,
     context: values.context,

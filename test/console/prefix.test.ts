@@ -1,29 +1,11 @@
-import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
 import { describeConsole } from './harness/console.ts';
+import { startProxy } from './harness/proxy.ts';
 
 const PREFIX = '/tools/berth';
-
-/** A proxy that takes the prefix away, as ingress controllers do. */
-function startProxy(port: number, target: () => string): Server {
-  const server = createServer((incoming, outgoing) => {
-    const path = incoming.url ?? '';
-    if (!path.startsWith(PREFIX)) return void outgoing.writeHead(404).end();
-    const url = new URL(path.slice(PREFIX.length) || '/', target());
-    const { method, headers } = incoming;
-    const forwarded = request(url, { ...(method === undefined ? {} : { method }), headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    forwarded.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => forwarded.destroy());
-    incoming.pipe(forwarded);
-  });
-  return server.listen(port, '127.0.0.1');
-}
 
 describeConsole('behind a path prefix', (world) => {
   let berth: BerthProcess;
@@ -34,8 +16,7 @@ describeConsole('behind a path prefix', (world) => {
     url = `http://localhost:${port}${PREFIX}`;
     const settings = { ...world.stack.settings, BERTH_PORT: '0', BERTH_PUBLIC_URL: url };
     berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'prefixed', settings });
-    proxy = startProxy(port, () => berth.url);
-    await once(proxy, 'listening');
+    proxy = await startProxy({ port, prefix: PREFIX, targets: [berth.url] });
   });
   afterAll(async () => {
     proxy?.closeAllConnections();

@@ -7,20 +7,37 @@ export class Problem extends Error {
   readonly status: number | null;
   /** Id that finds the request in the log of the API; null: there was no response. */
   readonly requestId: string | null;
+  /** Errors of fields of the body. Empty: the error is not about fields. */
+  readonly fields: readonly FieldError[];
 
-  constructor(message: string, { status, requestId }: { status: number | null; requestId: string | null }) {
+  constructor(
+    message: string,
+    {
+      status,
+      requestId,
+      fields = [],
+    }: { status: number | null; requestId: string | null; fields?: readonly FieldError[] },
+  ) {
     super(message);
     this.status = status;
     this.requestId = requestId;
+    this.fields = fields;
   }
 }
 
-interface FieldError {
+/** An error of a field of the body. */
+export interface FieldError {
+  /** Path in the body, such as `['source_config', 'repo_url']`. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+interface ApiFieldError {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
 }
 
-const isFieldError = (value: unknown): value is FieldError =>
+const isFieldError = (value: unknown): value is ApiFieldError =>
   typeof value === 'object' && value !== null && 'loc' in value && Array.isArray(value.loc) && 'msg' in value;
 
 /** A body of an error in words; null: it is not from the API. */
@@ -33,11 +50,20 @@ export function messageOf(body: unknown): string | null {
   return fields.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')} ${msg}`).join('; ');
 }
 
+/** The errors of fields that a body contains. */
+function fieldErrorsOf(body: unknown): readonly FieldError[] {
+  if (typeof body !== 'object' || body === null || !('detail' in body) || !Array.isArray(body.detail))
+    return [];
+  const errors = body.detail.filter(isFieldError).filter(({ loc }) => loc[0] === 'body');
+  return errors.map(({ loc, msg }) => ({ path: loc.slice(1), message: msg }));
+}
+
 /** The problem of a response that is not successful. */
 export function problemOf(response: Response, body: unknown): Problem {
   const message =
     messageOf(body) ?? `The server answered ${response.status}, and the answer is not from the API of Berth.`;
-  return new Problem(message, { status: response.status, requestId: response.headers.get('x-request-id') });
+  const requestId = response.headers.get('x-request-id');
+  return new Problem(message, { status: response.status, requestId, fields: fieldErrorsOf(body) });
 }
 
 const UNREACHABLE = 'The API cannot be reached. Check your connection, or try again later.';

@@ -1,5 +1,13 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { tokenFiltersOf } from '../access/filters.ts';
+import { followOf } from '../change/follow.ts';
+import { kindOf } from '../create/kind-of.ts';
 import { filtersOf } from '../fleet/filters.ts';
+import { historyFiltersOf } from '../history/filters.ts';
+import { logFiltersOf } from '../logs/log-filters.ts';
+import { selectionOf } from '../objects/selection.ts';
+import { ownerOf } from '../platform/key-form.ts';
+import { revisionSelectionOf } from '../revisions/selection.ts';
 import { SignedInPage } from '../session/signed-in-page.tsx';
 import { FirstPage } from '../shell/first-page.tsx';
 import { Root } from '../shell/root.tsx';
@@ -14,6 +22,11 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 
 const first = createRoute({ getParentRoute: () => root, path: '/', component: FirstPage });
 const signedIn = createRoute({ getParentRoute: () => root, path: 'signed-in', component: SignedInPage });
+const device = createRoute({
+  getParentRoute: () => root,
+  path: 'device',
+  component: lazyRouteComponent(() => import('../device/page.tsx'), 'DevicePage'),
+});
 const tenant = createRoute({ getParentRoute: () => root, path: 't/$tenantId', component: Tenant });
 
 const fleet = createRoute({
@@ -23,9 +36,17 @@ const fleet = createRoute({
   component: lazyRouteComponent(() => import('../fleet/page.tsx'), 'FleetPage'),
 });
 
+const create = createRoute({
+  getParentRoute: () => tenant,
+  path: 'new',
+  validateSearch: kindOf,
+  component: lazyRouteComponent(() => import('../create/page.tsx'), 'CreatePage'),
+});
+
 const deployment = createRoute({
   getParentRoute: () => tenant,
   path: 'deployments/$deploymentId',
+  validateSearch: followOf,
   component: lazyRouteComponent(() => import('../deployment/page.tsx'), 'DeploymentPage'),
 });
 /** The tabs of a deployment. deployment/tabs.ts has their labels. */
@@ -37,13 +58,84 @@ const deploymentTabs = [
   }),
   createRoute({
     getParentRoute: () => deployment,
+    path: 'objects',
+    validateSearch: selectionOf,
+    component: lazyRouteComponent(() => import('../objects/tab.tsx'), 'ObjectsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
     path: 'revisions',
-    component: lazyRouteComponent(() => import('../deployment/revisions-tab.tsx'), 'RevisionsTab'),
+    validateSearch: revisionSelectionOf,
+    component: lazyRouteComponent(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'logs',
+    validateSearch: logFiltersOf,
+    component: lazyRouteComponent(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'events',
     component: lazyRouteComponent(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'edit',
+    component: lazyRouteComponent(() => import('../edit/edit-tab.tsx'), 'EditTab'),
+  }),
+] as const;
+
+const history = createRoute({
+  getParentRoute: () => tenant,
+  path: 'history',
+  validateSearch: historyFiltersOf,
+  component: lazyRouteComponent(() => import('../history/page.tsx'), 'HistoryPage'),
+});
+const usage = createRoute({
+  getParentRoute: () => tenant,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('../usage/page.tsx'), 'UsagePage'),
+});
+const tokens = createRoute({
+  getParentRoute: () => tenant,
+  path: 'tokens',
+  validateSearch: tokenFiltersOf,
+  component: lazyRouteComponent(() => import('../access/page.tsx'), 'TokensPage'),
+});
+
+const platform = createRoute({
+  getParentRoute: () => tenant,
+  path: 'platform',
+  component: lazyRouteComponent(() => import('../platform/page.tsx'), 'PlatformPage'),
+});
+/** The pages of the platform. platform/sections.ts has their labels and scopes. */
+const platformSections = [
+  createRoute({
+    getParentRoute: () => platform,
+    path: '/',
+    component: lazyRouteComponent(() => import('../platform/listeners.tsx'), 'ListenersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'integrations',
+    component: lazyRouteComponent(() => import('../platform/integrations.tsx'), 'IntegrationsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'policy',
+    component: lazyRouteComponent(() => import('../platform/policy.tsx'), 'PolicyPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'keys',
+    validateSearch: ownerOf,
+    component: lazyRouteComponent(() => import('../platform/keys.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: () => platform,
+    path: 'tenants',
+    component: lazyRouteComponent(() => import('../platform/tenants.tsx'), 'TenantsPage'),
   }),
 ] as const;
 
@@ -51,7 +143,16 @@ export const router = createRouter({
   routeTree: root.addChildren([
     first,
     signedIn,
-    tenant.addChildren([fleet, deployment.addChildren(deploymentTabs)]),
+    device,
+    tenant.addChildren([
+      fleet,
+      create,
+      deployment.addChildren(deploymentTabs),
+      history,
+      usage,
+      tokens,
+      platform.addChildren(platformSections),
+    ]),
   ]),
   basepath: consolePath,
   parseSearch,

@@ -36,7 +36,7 @@ export function EventsTab() {
       <ol className={styles['events']}>
         {events.map(({ id: eventId, at, reason, message, actor }) => (
           <li key={eventId}>
-            <strong>{reason}</strong> <Time at={at} /> <span>by {actorText(actor)}</span>
+            <strong>{reason}</strong> <Time at={at} /> by <bdi>{actorText(actor)}</bdi>
             <p>{message}</p>
           </li>
         ))}

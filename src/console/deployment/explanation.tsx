@@ -31,7 +31,7 @@ function Answer({ explanation, isStale }: { readonly explanation: Explanation; r
       <p className={styles['summary']}>{summary}</p>
       {remedy !== null && (
         <p>
-          <strong>{remedy.kind === 'wait' ? 'Wait' : 'What to do'}:</strong> {remedy.text}
+          <strong>{remedy.kind === 'wait' ? 'Wait' : 'What to do'}:</strong> <bdi>{remedy.text}</bdi>
         </p>
       )}
       {effects.length > 0 && (

@@ -1,8 +1,10 @@
+import { RolloutTimeline } from '../timeline/timeline.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
+import { Domains } from './domains.tsx';
 import { ExplanationSection } from './explanation.tsx';
 import { Section } from './section.tsx';
 import { shortId, toneOfCondition } from './status.ts';
@@ -74,6 +76,8 @@ export const OverviewTab = () => (
   <>
     <ExplanationSection />
     <Facts />
+    <Domains />
     <Conditions />
+    <RolloutTimeline />
   </>
 );

@@ -1,12 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useParams, useSearch } from '@tanstack/react-router';
+import { Problem } from '../api/problem.ts';
 import type { Deployment } from '../api/types.ts';
+import { DeploymentActions } from '../change/actions.tsx';
+import { FollowPanel } from '../change/follow-panel.tsx';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { ExternalLink } from '../ui/external-link.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import styles from './deployment.module.css';
@@ -28,9 +33,11 @@ function DeploymentCommand({ id, tenant_id: tenantId, name }: Deployment) {
 }
 
 function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly deploymentId: string }) {
+  const mayWrite = useScope('deployments:write');
+  const tabs = TABS.filter((tab) => !('scope' in tab) || mayWrite);
   return (
     <nav aria-label="Parts of the deployment" className={styles['tabs']}>
-      {TABS.map(({ to, label, isExact }) => (
+      {tabs.map(({ to, label, isExact }) => (
         <Link
           key={to}
           to={to}
@@ -50,35 +57,48 @@ function Facts({ deployment, isStale }: ShownDeployment) {
     <p className={styles['facts']}>
       <DeploymentMark status={deployment.status} isStale={isStale} />
       <span>{deployment.source}</span>
-      {deployment.url !== null && (
-        <a href={deployment.url} rel="noreferrer">
-          {deployment.url}
-        </a>
-      )}
+      {deployment.url !== null && <ExternalLink href={deployment.url} />}
     </p>
   );
 }
 
+const Actions = ({ deployment }: { readonly deployment: Deployment }) => (
+  <>
+    <DeploymentActions deployment={deployment} />
+    <DeploymentCommand {...deployment} />
+  </>
+);
+
 /** One deployment: what all its tabs show, and the tab. */
 export function DeploymentPage() {
   const { deploymentId } = useParams({ from: '/t/$tenantId/deployments/$deploymentId' });
+  const { follow } = useSearch({ from: '/t/$tenantId/deployments/$deploymentId' });
   const api = useTenantApi();
   const query = useQuery(deploymentQuery(api, deploymentId));
   const freshness = useFreshness(query);
   const { data: deployment, error } = query;
+  const isGone = deployment !== undefined && error instanceof Problem && error.status === 404;
   // One element before and after the deployment is known, so that its heading keeps the focus.
   return (
     <Page
       key={deploymentId}
       title={deployment?.name ?? 'Deployment'}
-      {...(deployment === undefined ? {} : { actions: <DeploymentCommand {...deployment} /> })}
+      {...(deployment === undefined ? {} : { actions: <Actions deployment={deployment} /> })}
     >
       {query.isPending && <Loading what="the deployment" />}
-      {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
+      {error !== null &&
+        (isGone ? (
+          <p role="status">The deployment has been deleted. The page shows what was last known.</p>
+        ) : (
+          <ProblemNotice error={error} onRetry={() => void query.refetch()} />
+        ))}
       {deployment !== undefined && (
         <>
           <Facts deployment={deployment} isStale={freshness.isStale} />
           <StaleNotice freshness={freshness} />
+          {follow !== undefined && (
+            <FollowPanel deployment={deployment} isStale={freshness.isStale} generation={Number(follow)} />
+          )}
           <Tabs tenantId={api.tenantId} deploymentId={deploymentId} />
           <DeploymentContext value={{ deployment, isStale: freshness.isStale }}>
             <Outlet />

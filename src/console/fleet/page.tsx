@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import type { Deployment, Listener } from '../api/types.ts';
 import { stringifySearch } from '../app/search.ts';
@@ -7,11 +7,13 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
+import { useScope } from '../session/use-scope.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Empty } from '../ui/empty.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
+import ui from '../ui/ui.module.css';
 import { FilterBar } from './filter-bar.tsx';
 import { commandOptions, type Filters, isFiltered } from './filters.ts';
 import { FleetTable } from './fleet-table.tsx';
@@ -37,6 +39,17 @@ function FleetCommand({ filters }: { readonly filters: Filters }) {
   );
 }
 
+/** Leads to the form of a new deployment, for sessions that may create one. */
+function CreateLink() {
+  const { tenantId } = useTenantApi();
+  if (!useScope('deployments:write')) return null;
+  return (
+    <Link to="/t/$tenantId/new" params={{ tenantId }} className={`${ui['button']} ${ui['primary']}`}>
+      Create
+    </Link>
+  );
+}
+
 /** What a list without rows means. */
 const Nothing = ({ filters }: { readonly filters: Filters }) =>
   isFiltered(filters) ? (
@@ -44,10 +57,17 @@ const Nothing = ({ filters }: { readonly filters: Filters }) =>
   ) : (
     <Empty title="This tenant has no deployments yet">
       <p>
-        Create one with <code>berth deploy NAME --image IMAGE</code>, or with the API.
+        Create one here, with <code>berth deploy NAME --image IMAGE</code>, or with the API.
       </p>
     </Empty>
   );
+
+const Actions = ({ filters }: { readonly filters: Filters }) => (
+  <>
+    <CreateLink />
+    <FleetCommand filters={filters} />
+  </>
+);
 
 /** All deployments of a tenant. */
 export function FleetPage() {
@@ -67,7 +87,7 @@ export function FleetPage() {
     if (!isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [isFetching, fetchNextPage]);
   return (
-    <Page title="Deployments" actions={<FleetCommand filters={filters} />}>
+    <Page title="Deployments" actions={<Actions filters={filters} />}>
       <FilterBar filters={filters} />
       {fleet.error !== null && <ProblemNotice error={fleet.error} onRetry={() => void fleet.refetch()} />}
       <StaleNotice freshness={freshness} />

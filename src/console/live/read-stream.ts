@@ -1,6 +1,6 @@
 import { tenantHeaders } from '../api/client.ts';
 import { apiUrl } from '../app/addresses.ts';
-import { type Hint, isEnd, isHint, linesOf } from './watch-items.ts';
+import { chunksOf, type Hint, isEnd, isHint, linesOf } from './watch-items.ts';
 
 /** Reads the stream of changes of a tenant again and again. */
 
@@ -41,7 +41,7 @@ async function readOnce(tenantId: string, events: StreamEvents, signal: AbortSig
     });
     if (response.status === 401 || response.status === 403) return 'denied';
     if (!response.ok || response.body === null) return 'failed';
-    for await (const item of linesOf(response.body as unknown as AsyncIterable<Uint8Array>)) {
+    for await (const item of linesOf(chunksOf(response.body))) {
       alive();
       if (isHint(item)) events.hint(item);
       if (isEnd(item))

@@ -27,6 +27,16 @@ export const isHint = (item: unknown): item is Hint =>
 export const isEnd = (item: unknown): item is StreamEnd =>
   typeof item === 'object' && item !== null && 'end' in item && 'reason' in item;
 
+/** The chunks of a body. Safari cannot iterate over the body itself. */
+export async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) yield chunk.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
 /**
  * The objects of a stream of JSON lines. undefined: an empty line, which shows that the stream works.
  * @throws SyntaxError for a line that is not JSON

@@ -1,2 +1,7 @@
 /** The pages in the navigation of a tenant. Each needs a route in app/routes.tsx. */
-export const NAVIGATION = [{ to: '/t/$tenantId/deployments', label: 'Deployments' }] as const;
+export const NAVIGATION = [
+  { to: '/t/$tenantId/deployments', label: 'Deployments' },
+  { to: '/t/$tenantId/history', label: 'History' },
+  { to: '/t/$tenantId/usage', label: 'Usage' },
+  { to: '/t/$tenantId/platform', label: 'Platform' },
+] as const;

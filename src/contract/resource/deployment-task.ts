@@ -1,4 +1,3 @@
-import type { V1OwnerReference } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 import { text } from '../../domain/kubernetes/text.ts';
@@ -91,11 +90,19 @@ export const deploymentTaskStatusSchema = z
   .describe('Observed state. Only the operator writes it.');
 export type DeploymentTaskStatus = z.infer<typeof deploymentTaskStatusSchema>;
 
+/** An owner of a task. */
+interface TaskOwner {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+}
+
 /** The custom resource, as read from the cluster. */
 export interface DeploymentTask {
   apiVersion: typeof DEPLOYMENT_TASK.apiVersion;
   kind: typeof DEPLOYMENT_TASK.kind;
-  metadata: ResourceMetadata & { ownerReferences?: V1OwnerReference[] };
+  metadata: ResourceMetadata & { ownerReferences?: TaskOwner[] };
   spec: DeploymentTaskSpec;
   status?: DeploymentTaskStatus;
 }

@@ -49,7 +49,7 @@ export const TASK_REASONS = {
     'An init container failed, so the command did not start. Read the logs of that container.',
   PodLost:
     'The pod was removed before the command ended, for example with its node. Check what the command did, then run the task again.',
-  JobLost: 'The Job was deleted by somebody else. Check what the command did, then run the task again.',
+  JobLost: 'The Job was deleted by another account. Check what the command did, then run the task again.',
   TimedOut: 'The command did not end in time, and was ended. Set a longer timeout.',
 } as const satisfies Record<string, string>;
 export type TaskReason = keyof typeof TASK_REASONS;

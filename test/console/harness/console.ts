@@ -1,8 +1,9 @@
 /** A browser that uses the console of the shared Berth, and checks of what it shows. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, inject } from 'vitest';
+import { launchBrowser } from '../../cluster/browser.ts';
 import { findChromium } from '../../cluster/chromium.ts';
 import { type BerthClient, berthClient } from '../../integration/harness/berth-setup.ts';
 import type { ConsoleStack } from './stack.ts';
@@ -15,6 +16,8 @@ interface OpenOptions {
   readonly path?: string;
   /** Default: signed in with the API key of the tenant. */
   readonly isSignedIn?: boolean;
+  /** Default: the key of the tenant. */
+  readonly apiKey?: string;
   readonly width?: number;
   /** Base URL of another API process. */
   readonly url?: string;
@@ -53,6 +56,15 @@ export async function signInWithKey(page: Page, apiKey: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in with an API key' }).click();
 }
 
+/**
+ * Confirms an action in an open dialog, and waits until the dialog is closed. While it is open, the page behind it has no roles, so that
+ * nothing of it is found.
+ */
+export async function confirmIn(page: Page, button: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
 /** A test file of the console. Its tests are skipped if there is no browser. */
 export function describeConsole(name: string, tests: (world: ConsoleWorld) => void): void {
   const { skipped, stack } = inject('console');
@@ -65,12 +77,7 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
     beforeAll(async () => {
       const found = findChromium();
       if (found === null) throw new Error('failed to start a browser: it has disappeared');
-      browser = await chromium.launch({
-        executablePath: found.path,
-        env: { ...(process.env as Record<string, string>), ...found.env },
-        // Tests may run as root, and in containers with a small /dev/shm.
-        args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-      });
+      browser = await launchBrowser(found);
     });
     afterEach(async () => {
       await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -90,7 +97,14 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
         return berthClient(running().apiKey, () => running().url);
       },
       pathOf: (path) => `/t/${running().tenantId}${path}`,
-      async open({ path = '/', isSignedIn = true, width = 1280, url = running().url, expected } = {}) {
+      async open({
+        path = '/',
+        isSignedIn = true,
+        apiKey = running().apiKey,
+        width = 1280,
+        url = running().url,
+        expected,
+      } = {}) {
         const context = await browser.newContext({ viewport: { width, height: 800 } });
         context.setDefaultTimeout(TIMEOUT_MS);
         contexts.push(context);
@@ -99,7 +113,7 @@ export function describeConsole(name: string, tests: (world: ConsoleWorld) => vo
         listen(page, problems, expected);
         if (isSignedIn) {
           const answer = await context.request.post(`${url}/v2/auth/key-session`, {
-            data: { api_key: running().apiKey },
+            data: { api_key: apiKey },
             headers: { origin: new URL(url).origin },
           });
           expect(answer.status(), await answer.text()).toBe(201);

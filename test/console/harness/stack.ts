@@ -4,6 +4,9 @@
  */
 import type { TestProject } from 'vitest/node';
 import { buildConsole } from '../../../scripts/console/build.ts';
+import { SCOPES } from '../../../src/domain/core/scopes.ts';
+import { openDatabase } from '../../../src/hub/store/core/database.ts';
+import { createApiKey } from '../../../src/hub/store/tenancy/api-keys.ts';
 import { findChromium } from '../../cluster/chromium.ts';
 import { freePorts } from '../../cluster/ports.ts';
 import { startPostgres } from '../../cluster/postgres.ts';
@@ -11,6 +14,7 @@ import { startOnPort } from '../../installation/berth-process.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import startEnvironment from '../../integration/harness/cluster.ts';
 import { startIdentityProvider } from '../../integration/harness/identity-provider.ts';
+import { silent } from '../../integration/harness/migrated-database.ts';
 
 /** What tests need to know about the running Berth. */
 export interface ConsoleStack {
@@ -18,6 +22,8 @@ export interface ConsoleStack {
   readonly url: string;
   readonly tenantId: string;
   readonly apiKey: string;
+  /** A key of the platform with all scopes. */
+  readonly adminKey: string;
   /** For more API processes of the same installation. */
   readonly settings: Readonly<Record<string, string>>;
   readonly stateDir: string;
@@ -60,6 +66,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+async function createAdminKey(url: string): Promise<string> {
+  const database = openDatabase({ url, poolSize: 1, logger: silent });
+  try {
+    const added = { tenantId: null, name: 'admin of the tests', scopes: [...SCOPES] };
+    const actor = { kind: 'system', name: 'test' } as const;
+    return await database.platform.transaction(
+      async (transaction) => (await createApiKey(transaction, { ...added, actor })).key,
+    );
+  } finally {
+    await database.close();
+  }
+}
+
 /** @param releasers gets a function that stops each part */
 async function startStack(project: TestProject, releasers: (() => Promise<void>)[]): Promise<ConsoleStack> {
   const [leave] = await Promise.all([startEnvironment(project), buildConsole()]);
@@ -86,5 +105,6 @@ async function startStack(project: TestProject, releasers: (() => Promise<void>)
   const { tenantId, apiKey, settings, stateDir, namespace } = prepared;
   const berth = await startOnPort({ stateDir, role: 'all', name: 'berth', settings });
   releasers.push(() => berth.stop());
-  return { url, tenantId, apiKey, settings, stateDir, namespace };
+  const adminKey = await createAdminKey(prepared.database.url);
+  return { url, tenantId, apiKey, adminKey, settings, stateDir, namespace };
 }

@@ -231,6 +231,25 @@ describe('the chart', () => {
     await expect(reused).rejects.toThrow(/env is now extraEnv.*use --reset-then-reuse-values/s);
   });
 
+  it('switches the console off for the API', async () => {
+    const objects = parsed(await helm(environment(), settings('BERTH_CONSOLE=false')));
+    expect(named(objects, 'ConfigMap', 'berth')).toMatchObject({ data: { BERTH_CONSOLE: 'false' } });
+  });
+
+  it('renders the values of the page about the console, with a prefix', async () => {
+    const [, values = ''] = /```yaml\n(config:[\s\S]*?)```/.exec(textOf('docs/console.md')) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'berth-console-values-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'values.yaml'), values);
+    const objects = parsed(await helm(environment(), [...settings(), '-f', join(folder, 'values.yaml')]));
+    const data = { BERTH_PUBLIC_URL: 'https://tools.example.com/berth', BERTH_CONSOLE: 'true' };
+    expect(named(objects, 'ConfigMap', 'berth')).toMatchObject({ data });
+    const ingress = objects.find(({ kind }) => kind === 'Ingress');
+    expect(ingress?.spec).toMatchObject({
+      rules: [{ host: 'tools.example.com', http: { paths: [{ path: '/berth(/|$)(.*)' }] } }],
+    });
+  });
+
   it('lists the renamed values on the page about upgrades', () => {
     const table = textOf('docs/install.md').matchAll(/^ *\| `([^`]+)` \| `([^`]+)`(.*) \|$/gm);
     const listed = [...table].map(([, before = '', after = '', rest = '']) => ({

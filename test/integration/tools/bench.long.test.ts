@@ -11,6 +11,8 @@ import { bench } from '../../bench/api/post.bench.ts';
 import { recordStatements } from '../../bench/api/statement-recorder.ts';
 import { type BenchContext, runBench, sharedThings } from '../../bench/bench.ts';
 import { compareBench } from '../../bench/compare.ts';
+import { bench as consoleBench } from '../../bench/console/console.bench.ts';
+import { findChromium } from '../../cluster/chromium.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 
 /** Several processes start in each, which takes its time where others want the processor. */
@@ -44,6 +46,21 @@ test(
     // Its goal is for more requests than these.
     expect(measures[0]?.verdict).toBe('too few');
     expect(notes[0]).toMatch(/^8 requests a round; \d+ statements each/);
+  },
+  TIMEOUT_MS,
+);
+
+test.skipIf(findChromium() === null)(
+  'runs the benchmark of the console to its end, with both sides',
+  async () => {
+    await usePostgres();
+    const { measures } = await runBench(consoleBench, { ...context, n: 20 }, 1);
+    expect(measures.map(({ name, floor, verdict }) => [name, floor !== null, verdict])).toEqual([
+      ['interactive p50', true, 'no goal'],
+      ['interactive slowest', true, 'too few'],
+      ['change p50', true, 'no goal'],
+      ['change slowest', true, 'too few'],
+    ]);
   },
   TIMEOUT_MS,
 );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { deploymentKey, fleetKey, tenantKey } from '../../../src/console/api/keys.ts';
 import { combined, isAffected } from '../../../src/console/live/affected.ts';
 import { freshnessOf } from '../../../src/console/live/freshness.ts';
-import { isEnd, isHint, linesOf } from '../../../src/console/live/watch-items.ts';
+import { chunksOf, isEnd, isHint, linesOf } from '../../../src/console/live/watch-items.ts';
 
 const change = (deployment_id: string | null) => ({ type: 'change', key: 'k', deployment_id }) as const;
 const reset = { type: 'reset' } as const;
@@ -35,6 +35,29 @@ describe('isAffected', () => {
 test('combined keeps one hint for each deployment, or one reset', () => {
   expect(combined([change('a'), change('b'), change('a')])).toHaveLength(2);
   expect(combined([change('a'), reset, change('b')])).toEqual([reset]);
+});
+
+test('chunksOf reads a body to its end, and cancels the rest', async () => {
+  let isCancelled = false;
+  const bodyOf = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(Uint8Array.of(1));
+        controller.enqueue(Uint8Array.of(2));
+      },
+      pull: (controller) => controller.close(),
+      cancel() {
+        isCancelled = true;
+      },
+    });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of chunksOf(bodyOf())) chunks.push(chunk);
+  expect(chunks).toEqual([Uint8Array.of(1), Uint8Array.of(2)]);
+  for await (const chunk of chunksOf(bodyOf())) {
+    expect(chunk).toEqual(Uint8Array.of(1));
+    break;
+  }
+  expect(isCancelled).toBe(true);
 });
 
 test('linesOf reads lines that arrive in pieces, and reports empty lines', async () => {

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { messageOf } from '../../../src/console/api/problem.ts';
 import type { Condition } from '../../../src/console/api/types.ts';
 import { mainCondition, revisionText, toneOfCondition } from '../../../src/console/deployment/status.ts';
+import { isolated } from '../../../src/console/ui/isolated.ts';
 import { durationText, relativeText } from '../../../src/console/ui/time-text.ts';
+import { isWebAddress } from '../../../src/console/ui/web-address.ts';
 
 test.each([
   [0, '0 s'],
@@ -57,4 +59,20 @@ test('revisionText says whether the latest revision is active', () => {
   expect(revision('x-12345678', 'x-12345678')).toBe('12345678, active and latest');
   expect(revision('x-12345678', 'x-87654321')).toBe('active 12345678, latest 87654321');
   expect(revision(null, null)).toBe('none');
+});
+
+test('isolated encloses a text, and removes what could end or override the isolation', () => {
+  expect(isolated('a\u202eb\u2069c')).toBe('\u2068abc\u2069');
+});
+
+test.each([
+  ['https://shop.example', true],
+  ['http://shop.example/x', true],
+  ['javascript:alert(1)', false],
+  [' javascript:alert(1)', false],
+  ['data:text/html,x', false],
+  ['shop.example', false],
+  ['//shop.example', false],
+])('isWebAddress(%j) is %j', (text, expected) => {
+  expect(isWebAddress(text)).toBe(expected);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { brokenImage, failingSample } from '../../../scripts/demo/failing.ts';
 import { parseOptions, UsageError } from '../../../scripts/demo/options.ts';
 
 test('has a default for every option', () => {
@@ -7,6 +8,7 @@ test('has a default for every option', () => {
     port: 8080,
     hosting: 'self_hosted',
     samples: 'all',
+    failing: false,
     builds: false,
     kubeconfig: undefined,
     context: undefined,
@@ -38,3 +40,21 @@ test.each([
   expect(() => parseOptions(args)).toThrow(UsageError);
   expect(() => parseOptions(args)).toThrow(message);
 });
+
+test('may wait for a deployment that fails without samples', () => {
+  expect(parseOptions(['--failing', '--samples', 'none', '--timeout', '60'])).toMatchObject({
+    failing: true,
+    samples: 'none',
+    timeoutMs: 60_000,
+  });
+});
+
+test.each(['self_hosted', 'cloud'] as const)(
+  'the deployment that fails only changes the tag in %s',
+  (hosting) => {
+    const { source_revision_config: config } = failingSample({ hosting }).body;
+    const image = config?.image_uri ?? '';
+    expect(image).not.toContain('fail-');
+    expect(brokenImage(image).split(':')).toEqual([image.split(':')[0], 'fail-crash-loop']);
+  },
+);

@@ -6,7 +6,7 @@ import {
 } from '../../../src/contract/resource/deployment-task.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
-import { taskJob } from '../../../src/workloads/objects/task-job.ts';
+import { taskJob } from '../../../src/workloads/tasks/task-job.ts';
 import { GOLDEN_CASES } from './golden-cases.ts';
 import { yaml } from './golden-text.ts';
 import { resourceOf } from './render-request.ts';

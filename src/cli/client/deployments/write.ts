@@ -7,6 +7,7 @@ import { type Context, noteEffects } from '../context.ts';
 import type { End } from '../exit-codes.ts';
 import { given } from '../given.ts';
 import { lookUpDeployment } from '../lookup.ts';
+import { createdRevision } from '../revisions/created-revision.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
 import { showDeployment } from './views.ts';
 
@@ -127,7 +128,7 @@ export async function deploy(
   if (made.latest_revision_id !== before.latest_revision_id)
     return wrote(context, made, seconds, made.latest_revision_id);
   const params = { path: { deployment_id: before.id }, header: { 'Idempotency-Key': randomUUID() } };
-  const revision = await context.client.POST(`${DEPLOYMENT}/revisions`, { params });
+  const revision = createdRevision(await context.client.POST(`${DEPLOYMENT}/revisions`, { params }));
   context.note(`created revision ${revision.number} with the same content`);
   return wrote(context, await latest(context, made), seconds, revision.id);
 }

@@ -8,6 +8,7 @@ import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from '..
 import { age, cell, fields, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
 import { buildLogText, followedBuildLog, storedBuildLog } from './build-log.ts';
+import { createdRevision } from './created-revision.ts';
 
 /** `berth revisions …`. */
 
@@ -160,6 +161,6 @@ export async function again(
   const deployment = await lookUpDeployment(context.client, name, true);
   const path = await pathTo(context, deployment, word);
   const params = { path, header: { 'Idempotency-Key': randomUUID() } };
-  const made = await context.client.POST(`${REVISION}/${action}`, { params });
+  const made = createdRevision(await context.client.POST(`${REVISION}/${action}`, { params }));
   return seconds === null ? await shown(context, made) : await waited(context, deployment, made, seconds);
 }

@@ -3,7 +3,7 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { VOLUME_IN_USE } from '../../../domain/conditions/remedy-causes.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
-import { claimsOf } from '../../../workloads/objects/task-job.ts';
+import { claimsOf } from '../../../workloads/tasks/task-job.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedPod } from '../observed.ts';
 import { isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';

@@ -72,7 +72,7 @@ export function decideTask(observed: ObservedTask, policy: Policy, now: Date): T
 }
 
 /**
- * The Job of the task; null: there is none. If a uid is recorded, it decides. Without one, only a Job that has not run can be
+ * The Job of the task; null: there is no such Job. If a uid is recorded, it decides. Without one, only a Job that has not run can be
  * that of the task, because another writer may have created a Job with its name and labels.
  */
 function ownJob(job: TaskJob | null, jobUid: string | undefined): TaskJob | null {

@@ -19,7 +19,7 @@ export interface Run {
 
 /** Exit codes of a program that was ended by SIGKILL or SIGTERM. */
 const ENDED_BY_SIGNAL = [137, 143];
-/** Reasons of a container whose exit nobody observed. */
+/** Reasons of a container whose exit was not observed. */
 const NOT_OBSERVED = /^(ContainerStatusUnknown|Unknown)$/;
 /** Reasons of a container that could not be started, for example because the program does not exist. */
 const NOT_STARTED = /^(StartError|ContainerCannotRun)$/;

@@ -3,7 +3,7 @@ import type { DeploymentTaskStatus } from '../../../contract/resource/deployment
 import { canonicalJson } from '../../../domain/core/hash.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
-import { taskJob } from '../../../workloads/objects/task-job.ts';
+import { taskJob } from '../../../workloads/tasks/task-job.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
 import { isKubeError, KubeError } from '../../kube/client/errors.ts';

@@ -1,4 +1,4 @@
-import { claimsOf } from '../../../workloads/objects/task-job.ts';
+import { claimsOf } from '../../../workloads/tasks/task-job.ts';
 import { isVolumeInUse } from '../access/exclusive-volumes.ts';
 import type { ObservedPod } from '../observed.ts';
 import { podTrouble } from '../pods/pod-trouble.ts';

@@ -38,6 +38,7 @@ import { taskRoutes } from '../tasks/task-routes.ts';
 import { accessCheck, createAccessWatch } from '../tenancy/access-watch.ts';
 import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
+import { policyRoutes } from '../tenancy/policy-routes.ts';
 import { logFieldsOf } from '../tenancy/principal.ts';
 import { tenantRoutes } from '../tenancy/tenant-routes.ts';
 import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
@@ -258,6 +259,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deviceRoutes(scoped, { deps, limiter, sessions });
     devicePage(scoped, { deps, limiter, sessions });
     usageRoutes(scoped, deps);
+    policyRoutes(scoped, deps);
     tracingProjectRoutes(scoped, deps);
     pushTokenRoutes(scoped, deps);
     registryTokenRoutes(scoped, deps, limiter);

@@ -221,7 +221,7 @@ async function write(
 }
 
 /** null: the listener of the deployment has not reported yet. */
-async function readRendering(
+export async function readRendering(
   transaction: Transaction,
   { tenantId, listenerId }: DeploymentRecord,
 ): Promise<RenderConfig | null> {

@@ -16,13 +16,14 @@ export const maskQuery = {
     ),
 };
 
-/** The query of a request that writes a deployment. */
-export const writeQuery = z.strictObject({
+export const dryRunQuery = {
   dry_run: booleanQuery
     .default(false)
     .describe('true: validate the request and return the result with status 200, without storing anything.'),
-  ...maskQuery,
-});
+};
+
+/** The query of a request that writes a deployment. */
+export const writeQuery = z.strictObject({ ...dryRunQuery, ...maskQuery });
 
 /** Whether a caller gets the values of secrets. @param mask `mask_secrets` of the request */
 export function showsSecrets(

@@ -220,6 +220,12 @@ export const dryRunSchema = deploymentSchema.extend({ ...dryRunOnly, ...effectsF
 });
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;
 
+export const revisionDryRunSchema = z.object(dryRunOnly).meta({
+  id: 'RevisionDryRun',
+  description: 'The effects of a new revision. A dry run stores nothing.',
+});
+export type RevisionDryRun = z.infer<typeof revisionDryRunSchema>;
+
 /** The part of a dry run that a deployment does not have. */
 export type Outlook = Omit<DryRunAnswer, keyof ShownDeployment>;
 

@@ -73,6 +73,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'PATCH /v2/tenants/{tenant_id}': 'updateTenant',
   'DELETE /v2/tenants/{tenant_id}': 'deleteTenant',
   'GET /v2/usage': 'getUsage',
+  'GET /v2/policy': 'getPolicy',
 
   'GET /v2/api-keys': 'listApiKeys',
   'POST /v2/api-keys': 'createApiKey',

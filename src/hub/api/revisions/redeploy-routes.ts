@@ -5,9 +5,12 @@ import { actorOf, tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { etag, ifMatchHeader } from '../core/etag.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
-import { deploymentParams, emptyBody, noQuery } from '../core/query.ts';
+import { deploymentParams, emptyBody } from '../core/query.ts';
+import { dryRunQuery } from '../deployments/deployment-response.ts';
+import { revisionDryRunSchema } from '../deployments/deployment-schema.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { type RepeatKind, repeatRevision } from './redeploy.ts';
+import { type RepeatKind, type RepeatRequest, repeatRevision } from './redeploy.ts';
+import { previewRepeat } from './redeploy-dry-run.ts';
 import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
 
 const headers = z.looseObject({
@@ -18,7 +21,12 @@ const headers = z.looseObject({
 });
 type Headers = z.infer<typeof headers>;
 
-const answers = { 201: revisionSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) };
+const querystring = z.strictObject(dryRunQuery);
+const answers = {
+  201: revisionSchema,
+  200: revisionDryRunSchema.describe('Response to dry_run.'),
+  ...errorAnswers(400, 404, 409, 412, 413, 415),
+};
 const config = {
   access: { scopes: ['deployments:write'] },
   answerHeaders: ['ETag', 'Location'],
@@ -27,6 +35,7 @@ const config = {
 interface Call {
   readonly request: FastifyRequest;
   readonly headers: Headers;
+  readonly dryRun: boolean;
   readonly deploymentId: string;
   readonly revisionId: string | null;
   readonly repetition: RepeatKind;
@@ -36,7 +45,7 @@ interface Call {
 async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
   const { request, deploymentId, revisionId, repetition } = call;
   const path = `/v2/deployments/${deploymentId}/revisions`;
-  const { revision, generation } = await repeatRevision(deps, {
+  const repeat: RepeatRequest = {
     tenantId: tenantOf(request),
     deploymentId,
     revisionId,
@@ -45,7 +54,15 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
     ifMatch: call.headers['if-match'],
     idempotencyKey: call.headers['idempotency-key'] ?? null,
     operation: `POST ${path}${revisionId === null ? '' : `/${revisionId}/${repetition}`}`,
-  });
+  };
+  if (call.dryRun) {
+    const { outlook, generation } = await previewRepeat(deps, repeat);
+    return reply
+      .code(200)
+      .header('etag', etag(generation))
+      .send(outlook as never);
+  }
+  const { revision, generation } = await repeatRevision(deps, repeat);
   reply.code(201).header('etag', etag(generation)).header('location', `${path}/${revision.id}`);
   return presentRevision(revision);
 }
@@ -68,7 +85,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           'Creates a new revision with the content of the latest one. A tag is resolved again, or the repository or the uploaded folder is built again. If the deployment has no image yet, the response is 400.',
         params: deploymentParams,
         headers,
-        querystring: noQuery,
+        querystring,
         body: emptyBody,
         response: answers,
       },
@@ -77,6 +94,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
       answer(deps, reply, {
         request,
         headers: request.headers,
+        dryRun: request.query.dry_run,
         deploymentId: request.params.deployment_id,
         revisionId: null,
         repetition: 'latest',
@@ -93,7 +111,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           ...words,
           params: revisionParams,
           headers,
-          querystring: noQuery,
+          querystring,
           body: emptyBody,
           response: answers,
         },
@@ -102,6 +120,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
         answer(deps, reply, {
           request,
           headers: request.headers,
+          dryRun: request.query.dry_run,
           deploymentId: request.params.deployment_id,
           revisionId: request.params.revision_id,
           repetition,

@@ -170,12 +170,21 @@ async function withUpload(
   );
 }
 
-async function write(
+/** What a repetition has written. */
+export interface Repetition extends RepeatedRevision {
+  readonly before: DeploymentRecord;
+  readonly after: DeploymentRecord;
+  /** The secrets of the new revision. */
+  readonly secrets: readonly Secret[];
+}
+
+/** Writes the new revision in a transaction of the caller. @param id of the new revision @throws ApiError 400, 404, 409, 412 */
+export async function repeatIn(
   deps: ApiDeps,
   transaction: Transaction,
   request: RepeatRequest,
   id: string,
-): Promise<RepeatedRevision> {
+): Promise<Repetition> {
   const { tenantId, deploymentId, repetition, actor } = request;
   const before = await lockForChange(transaction, request);
   const repeated = await repeatedRevision(transaction, request, before);
@@ -202,7 +211,7 @@ async function write(
   });
   const revision = await findRevision(transaction, tenantId, deploymentId, id);
   if (revision === null) throw new Error('failed to repeat a revision: the revision was not found');
-  return { revision, generation: record.generation };
+  return { revision, generation: record.generation, before, after: record, secrets };
 }
 
 async function readAgain(
@@ -226,6 +235,6 @@ export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<R
     const answer = { statusCode: 201, deploymentId, revisionId: id };
     const earlier = await earlierAnswer(deps, transaction, call, answer);
     if (earlier !== null) return readAgain(transaction, request, earlier.revisionId ?? null);
-    return write(deps, transaction, request, id);
+    return repeatIn(deps, transaction, request, id);
   });
 }

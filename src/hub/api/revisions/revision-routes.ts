@@ -7,6 +7,7 @@ import { REVISION_STATUSES } from '../../../domain/revision/states.ts';
 import { uploadSchema } from '../../../domain/uploads/upload.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { findRevision, listRevisions, type RevisionRecord } from '../../store/deployments/revisions.ts';
+import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import { tenantOf } from '../core/auth.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { notFound } from '../core/errors.ts';
@@ -20,6 +21,7 @@ import {
   pageSchema,
 } from '../core/query.ts';
 import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
+import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import {
   effectiveCommandsSchema,
@@ -57,6 +59,12 @@ export const revisionSchema = z
       'Content of the revision. The content never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
     ...shownSecretReferences,
+    secret_names: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Names of the secrets of the revision. Only in the response to a request for one revision. Absent if they are no longer stored or cannot be decrypted.',
+      ),
     effective_commands: effectiveCommandsSchema.optional(),
     upload: shownUploadSchema.optional(),
     resolved_image: z.string().nullable().describe('Image with its digest, when the digest is known.'),
@@ -88,6 +96,13 @@ function shownBuild(build: RevisionRecord['build']): ShownRevision['build'] {
     ...shownTime('started_at', started_at),
     ...shownTime('finished_at', finished_at),
   };
+}
+
+/** The names of the secrets, if they can be read. */
+function secretNames(box: SecretBox, { secretsId, secrets }: RevisionRecord): { secret_names?: string[] } {
+  if (secretsId !== null && secrets === null) return {};
+  const readable = readableSecrets(box, { secrets });
+  return readable === null ? {} : { secret_names: readable.map(({ name }) => name) };
 }
 
 /** A revision in a response. */
@@ -177,7 +192,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
         .forTenant(tenantId)
         .read((reader) => findRevision(reader, tenantId, deploymentId, revisionId));
       if (record === null) throw notFound('revision');
-      return presentRevision(record);
+      return { ...presentRevision(record), ...secretNames(deps.secretBox, record) };
     },
   );
 }

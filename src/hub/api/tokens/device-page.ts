@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ROLES, type Role } from '../../../domain/access/roles.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
+import { CONSOLE_PATH } from '../console/console-files.ts';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { setStyledHeaders } from '../pages/page-headers.ts';
 import { requireCookies } from '../sign-in/session-cookies.ts';
@@ -12,11 +13,12 @@ import { decidedPage, decisionPage, entryPage, problemPage, STYLE_SOURCE } from 
 import { type Decision, decideLogin, offersFor, requirePerson, waitingLogin } from './device-logins.ts';
 
 /**
- * The page on which a person confirms the login of a device, until the console has one (docs/decisions/0130). The code is
- * sent in a form and never in a URL, so that no link can contain it.
+ * The page on which a person confirms the login of a device. It leads to the console. If the console is switched off, the API serves the
+ * page (docs/decisions/0130). The code is sent in a form and never in a URL, so that no link can contain it.
  */
 
 export const DEVICE_PAGE = '/auth/device';
+const PAGE_OF_CONSOLE = `${CONSOLE_PATH}/device`;
 
 const FORM = 'application/x-www-form-urlencoded';
 const BODY_LIMIT = 4096;
@@ -108,6 +110,8 @@ export function devicePage(parent: FastifyInstance, routes: SignInRoutes): void 
     const config = { access: 'public' } as const;
 
     typed.get(DEVICE_PAGE, { config, schema: { hide: true } }, async (request, reply) => {
+      if (deps.console != null)
+        return reply.redirect(`${requireCookies(deps.publicUrl).prefix}${PAGE_OF_CONSOLE}`, 303);
       if ((await findSignedIn(routes, request)) === null) return signIn(reply);
       const { person } = await requirePerson(routes, request);
       return sendPage(reply, 200, entryPage(actionOf(), person.name, null));

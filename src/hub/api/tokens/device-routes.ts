@@ -57,6 +57,10 @@ const loginSchema = z
     user_code: z.string().describe('The code.'),
     machine: z.string().describe('Name of the machine, as the machine states it.'),
     address: z.string().describe('Address from which the login was started.'),
+    requested_tenant: z
+      .string()
+      .nullable()
+      .describe('Name or id of the tenant that the machine asks for. null: none.'),
     requested_role: roleSchema.nullable().describe('The role that the machine asks for. null: none.'),
     offers: z.array(offerSchema).describe('What the person can choose. The requested tenant is the first.'),
     created_at: timeSchema.describe('Time of the start.'),
@@ -181,6 +185,7 @@ function deciding(app: FastifyInstance, routes: SignInRoutes): void {
         user_code: login.userCode,
         machine: login.machine,
         address: login.address,
+        requested_tenant: login.requestedTenant,
         requested_role: login.requestedRole,
         offers: offers.map((offer) => ({
           tenant_id: offer.tenantId,

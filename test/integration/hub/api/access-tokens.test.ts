@@ -469,6 +469,7 @@ describe('logins of devices', () => {
     expect(seen.body).toMatchObject({
       machine: 'laptop',
       address: '127.0.0.1',
+      requested_tenant: tenantName,
       requested_role: 'viewer',
       offers: [{ tenant_id: admin.tenantId, tenant_name: tenantName, roles: ['viewer', 'deployer'] }],
     });

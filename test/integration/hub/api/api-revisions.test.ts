@@ -26,6 +26,12 @@ interface Revision {
   source_revision_config: Record<string, unknown>;
   resolved_image: string | null;
 }
+interface RevisionPreview {
+  pods_roll: boolean;
+  rolls: string[];
+  changes: object[];
+}
+const MASK = '**********';
 type Refusal = { detail: unknown };
 
 const DIGEST = `registry.example.com/shop/web@sha256:${'a'.repeat(64)}`;
@@ -202,6 +208,46 @@ describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', 
     });
     expect((await read(made.id)).generation).toBe(4);
   });
+});
+
+describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s?dry_run=true', (verb) => {
+  test('returns the changed fields and the parts whose pods roll, and stores nothing', async () => {
+    const { id, first } = await twoRevisions();
+    const before = await api.rowCounts();
+    const answer = await post<RevisionPreview>(path(id, `/${first}/${verb}?dry_run=true`));
+    expect(answer).toMatchObject({ status: 200, body: { new_revision: true, builds: false } });
+    expect(answer.body.pods_roll).toBe(answer.body.rolls.length > 0);
+    expect(answer.body.changes).toEqual([
+      {
+        field: 'source_revision_config.image_uri',
+        before: image('2').image_uri,
+        after: image('1').image_uri,
+      },
+      { field: 'secrets.A', before: MASK, after: MASK },
+      { field: 'secrets.B', before: MASK, after: null },
+    ]);
+    expect(await api.rowCounts()).toEqual(before);
+    expect(await read(id)).toMatchObject({ generation: 2 });
+  });
+
+  test('rejects what the request itself rejects', async () => {
+    const { id, first } = await twoRevisions();
+    const url = (revisionId: string) => path(id, `/${revisionId}/${verb}?dry_run=true`);
+    expect((await post(url(first), { 'if-match': '"1"' })).status).toBe(412);
+    expect((await post(url(uuidv7()))).status).toBe(404);
+    expect((await post(path(id, `/${first}/${verb}?dry=true`))).status).toBe(422);
+  });
+});
+
+test('a dry run of a new revision with the same content changes no field', async () => {
+  const { id } = await twoRevisions();
+  expect(await post(path(id, '?dry_run=true'))).toMatchObject({ status: 200, body: { changes: [] } });
+});
+
+test('GET …/revisions/{rid} names the secrets of the revision, without their values', async () => {
+  const { id, second } = await twoRevisions();
+  const answer = await client.call<{ secret_names: string[] }>('GET', path(id, `/${second}`));
+  expect(answer.body.secret_names).toEqual(['A', 'B']);
 });
 
 describe('Idempotency-Key', () => {

@@ -226,3 +226,26 @@ describe('the history of a tenant', () => {
     });
   });
 });
+
+describe('the policy', () => {
+  interface Policy {
+    hosting: string;
+    pod_security: string;
+    caps: Record<string, number>;
+    access?: { groups: object[] };
+  }
+
+  test('is shown with its defaults, and with the roles of people only to admins', async () => {
+    const own = await makeTenant();
+    const shown = await admin.call<Policy>('GET', '/v2/policy');
+    expect(shown.status, JSON.stringify(shown.body)).toBe(200);
+    expect(shown.body).toMatchObject({ hosting: 'self_hosted', pod_security: 'baseline' });
+    expect(shown.body.caps['scale']).toBe(1000);
+    expect(shown.body.access).toEqual({ groups: [], workload_issuers: [] });
+    const viewer = await api.client(own.id, ['deployments:read']);
+    const seen = await viewer.call<Policy>('GET', '/v2/policy');
+    expect(seen.body).toEqual({ ...shown.body, access: undefined });
+    const listener = await api.client(own.id, ['listeners:run']);
+    expect((await listener.call('GET', '/v2/policy')).status).toBe(403);
+  });
+});

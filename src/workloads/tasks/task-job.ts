@@ -121,7 +121,7 @@ function commandContainer(container: V1Container, { spec }: DeploymentTask): V1C
   };
 }
 
-/** Requests and limits of the task, in place of those of the component. */
+/** Requests and limits of the task, instead of those of the component. */
 function sized(
   { resources }: V1Container,
   { cpu, memory }: DeploymentTask['spec'],

@@ -1,0 +1,31 @@
+import { useMutation } from '@tanstack/react-query';
+import type { Deployment } from '../api/types.ts';
+import type { Plan } from '../change/plan.ts';
+import type { JsonObject } from '../form/json.ts';
+import { useTenantApi } from '../shell/tenant-context.ts';
+import { createDeployment, planCreation } from './requests.ts';
+
+/** A creation that was planned. */
+export interface PlannedCreation {
+  readonly body: JsonObject;
+  readonly plan: Plan;
+  /** Repeated requests with this key create one deployment. */
+  readonly key: string;
+}
+
+/** Plans a creation, and creates the deployment. */
+export function useCreation(onCreated: (deployment: Deployment) => void) {
+  const api = useTenantApi();
+  const plan = useMutation({
+    mutationFn: async (body: JsonObject): Promise<PlannedCreation> => ({
+      body,
+      plan: await planCreation(api, body),
+      key: crypto.randomUUID(),
+    }),
+  });
+  const create = useMutation({
+    mutationFn: ({ body, key }: PlannedCreation) => createDeployment(api, body, key),
+    onSuccess: onCreated,
+  });
+  return { plan, create, error: create.error ?? plan.error };
+}

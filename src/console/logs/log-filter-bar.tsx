@@ -1,0 +1,79 @@
+import type { FormEvent } from 'react';
+import type { Revision } from '../api/types.ts';
+import { shortId } from '../deployment/status.ts';
+import { useScope } from '../session/use-scope.ts';
+import { ChoiceField } from '../ui/choice-field.tsx';
+import { ChoiceFilter, TextFilter } from '../ui/filter-fields.tsx';
+import { COMPONENTS, type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
+import styles from './logs.module.css';
+
+interface LogFilterBarProps {
+  readonly filters: LogFilters;
+  readonly onChange: (filters: LogFilters) => void;
+  /** The revisions that can be chosen. */
+  readonly revisions: readonly Revision[];
+  /** The containers that have printed lines. */
+  readonly containers: readonly string[];
+}
+
+type Choices = readonly (readonly [value: string, label: string])[];
+
+const same = (values: readonly string[]): Choices => values.map((value) => [value, value]);
+const SOURCES: Choices = [
+  ['', 'Pods'],
+  ['build', 'Build'],
+];
+const RUNS: Choices = [
+  ['', 'Present'],
+  ['true', 'Previous, of restarted containers'],
+];
+const MASKS: Choices = [
+  ['', 'Masked'],
+  ['true', 'As printed'],
+];
+
+/** The choices, with the chosen value even if the list does not have it. */
+const withValue = (choices: Choices, value: string | undefined, label = value): Choices =>
+  value === undefined || choices.some(([each]) => each === value)
+    ? choices
+    : [...choices, [value, label ?? value]];
+
+/** A revision that is not in the list. */
+const revisionText = (id = '') => `Revision …${shortId(id)}`;
+
+/** The filters of the log. They are kept in the URL. */
+export function LogFilterBar({ filters, onChange, revisions, containers }: LogFilterBarProps) {
+  const maySeeSecrets = useScope('secrets:read');
+  const isBuild = filters.source === 'build';
+  const field = (name: LogFilterName) => ({
+    value: filters[name] ?? '',
+    onChange: (value: string) => onChange(logFiltersOf({ ...filters, [name]: value })),
+  });
+  const numbered: Choices = revisions.map(({ id, number }) => [id, `Revision ${number}`]);
+  const revisionChoices = withValue(numbered, filters.revision, revisionText(filters.revision));
+  return (
+    <search>
+      <form className={styles['filters']} onSubmit={(event: FormEvent) => event.preventDefault()}>
+        <ChoiceField label="Source" choices={SOURCES} {...field('source')} />
+        {isBuild ? (
+          <ChoiceField label="Revision" choices={revisionChoices} {...field('revision')} />
+        ) : (
+          <>
+            <ChoiceFilter label="Component" choices={same(COMPONENTS)} {...field('component')} />
+            <ChoiceFilter label="Revision" choices={revisionChoices} {...field('revision')} />
+            <ChoiceFilter
+              label="Container"
+              choices={withValue(same(containers), filters.container)}
+              {...field('container')}
+            />
+            <ChoiceField label="Run" choices={RUNS} {...field('previous')} />
+            {maySeeSecrets && (
+              <ChoiceField label="Values of secrets" choices={MASKS} {...field('unmasked')} />
+            )}
+          </>
+        )}
+        <TextFilter label="Contains" type="search" {...field('q')} />
+      </form>
+    </search>
+  );
+}

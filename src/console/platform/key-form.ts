@@ -1,0 +1,46 @@
+import type { Search } from '../app/search.ts';
+
+/** API keys: the filter of the list, the form of a new key, and the state of a key. */
+
+/** Whose keys are listed, as in the URL. Absent: those of the tenant. */
+export interface KeyOwner {
+  readonly owner?: 'platform';
+}
+
+export const ownerOf = (search: Search | KeyOwner): KeyOwner =>
+  search.owner === 'platform' ? { owner: 'platform' } : {};
+
+export const KEY_SCOPES = [
+  'deployments:read',
+  'deployments:write',
+  'secrets:read',
+  'listeners:run',
+  'admin',
+] as const;
+export type KeyScope = (typeof KEY_SCOPES)[number];
+
+/** Lifetimes as `berth api-keys create --expires` takes them. Empty: no end. */
+export const LIFETIMES = [
+  ['1d', '1 day'],
+  ['30d', '30 days'],
+  ['90d', '90 days'],
+  ['365d', '1 year'],
+  ['', 'Never'],
+] as const;
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The time at which a key expires. null: never. @param lifetime one of LIFETIMES */
+export function expiryOf(lifetime: string, now: number): string | null {
+  const days = Number.parseInt(lifetime, 10);
+  return Number.isNaN(days) ? null : new Date(now + days * DAY_MS).toISOString();
+}
+
+/** How a key stands now. */
+export function keyState(
+  { revoked_at: revokedAt, expires_at: expiresAt }: { revoked_at: string | null; expires_at: string | null },
+  now: number,
+): 'valid' | 'revoked' | 'expired' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'valid';
+}

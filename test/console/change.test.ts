@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePorts } from '../cluster/ports.ts';
+import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
+import { checkPage, describeConsole } from './harness/console.ts';
+
+const GOOD = 'registry.example/main/web:1.0.0';
+/** The simulated nodes report that its name is invalid, which fails at once. */
+const BAD = 'registry.example/main/web:fail-invalid-image';
+
+const progress = (page: Page) => page.getByRole('region', { name: 'Progress of the change' });
+const plan = (page: Page) => page.getByRole('region', { name: 'Plan' });
+
+/** Plans what was typed, waits for a text of the plan, and applies it. */
+async function planAndApply(page: Page, text: RegExp): Promise<void> {
+  await page.getByRole('button', { name: 'Plan' }).click();
+  await plan(page).getByText(text).first().waitFor();
+  await plan(page)
+    .getByRole('button', { name: /^(Apply|Create)$/ })
+    .click();
+}
+
+describeConsole('the main job without a terminal', (world) => {
+  let berth: BerthProcess;
+  let url = '';
+  beforeAll(async () => {
+    const [port = 0] = await freePorts(1);
+    url = `http://localhost:${port}`;
+    const settings = {
+      ...world.stack.settings,
+      BERTH_PORT: String(port),
+      BERTH_PUBLIC_URL: url,
+      BERTH_DELETION_GRACE: '3600',
+    };
+    berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'grace', settings });
+  });
+  afterAll(() => berth?.stop());
+
+  test('creates, scales, breaks, repairs, deletes and restores a deployment', async () => {
+    const page = await world.open({ url, path: world.pathOf('/deployments') });
+    await page.getByRole('link', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Create a deployment' }).waitFor();
+    await page.getByLabel('name (required)').fill('main-shop');
+    await page.getByLabel('image_uri').fill(GOOD);
+    await checkPage(page);
+    await planAndApply(page, /Deployment/);
+    await page.getByRole('heading', { name: 'main-shop' }).waitFor();
+    await progress(page).getByText('READY: the cluster runs').waitFor();
+    await checkPage(page);
+
+    await page.getByRole('button', { name: 'Scale' }).click();
+    await page.getByLabel('Minimum of api').fill('2');
+    await page.getByLabel('Maximum of api').fill('3');
+    await page.getByRole('button', { name: 'Plan' }).click();
+    await plan(page)
+      .getByRole('row', { name: /max_scale/ })
+      .getByText('3')
+      .waitFor();
+    await checkPage(page);
+    await plan(page).getByRole('button', { name: 'Apply' }).click();
+    await progress(page).getByText('READY: the cluster runs').waitFor();
+
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('image_uri').fill(BAD);
+    await planAndApply(page, /Pods are replaced: api/);
+    await progress(page).getByText('The former revision still serves').waitFor();
+    const explanation = page.getByRole('region', { name: 'What happens' });
+    await expect.poll(() => explanation.innerText()).toContain('parse image name');
+    await page.getByText('READY', { exact: true }).first().waitFor();
+    await checkPage(page);
+
+    await progress(page).getByRole('link', { name: 'Edit again' }).click();
+    await page.getByLabel('image_uri').fill('registry.example/main/web:1.0.1');
+    await checkPage(page);
+    await planAndApply(page, /Pods are replaced: api/);
+    await progress(page).getByText('READY: the cluster runs').waitFor();
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete main-shop' });
+    await dialog.getByLabel('Type the name').fill('main-shop');
+    await checkPage(page);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('AWAITING_DELETE', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await checkPage(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+    await progress(page).getByText('READY: the cluster runs').waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    await world.api.call('DELETE', `/v2/deployments/${id}`);
+    expect(page.url()).toContain('follow=');
+  });
+});
