@@ -29,7 +29,7 @@ export interface RunOptions {
 /** Exit codes as of timeout(1) and of programs that start others. */
 const CODES = { timedOut: 124, notRun: 125 } as const;
 const POLL_MS = 1000;
-/** Maximum number of consecutive failed calls before the command gives up. The task goes on. */
+/** Maximum number of consecutive failed calls before the command gives up. The task continues. */
 const MAX_FAILURES = 10;
 /** Maximum number of lines of the last read. */
 const MAX_LINES = 10_000;

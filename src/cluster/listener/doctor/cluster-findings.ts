@@ -137,12 +137,13 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
   const { client, namespaces, hosting, ownNamespace, buildNamespace } = context;
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const wanted: { rights: Right[]; namespace: string | undefined; where: string }[] = [
+    // First, because without these rights no tenant gets a namespace.
+    { rights: namespaceRights(hosting), namespace: undefined, where: '' },
     ...scopes.map((namespace) => ({
       rights: workRights(),
       namespace,
       where: namespace === undefined ? ' in all namespaces' : ` in ${namespace}`,
     })),
-    { rights: namespaceRights(hosting), namespace: undefined, where: '' },
     { rights: listenerLeaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
   ];
   if (buildNamespace != null) {

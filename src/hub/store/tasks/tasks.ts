@@ -25,7 +25,7 @@ export interface TaskRecord extends TaskRow {
 /** Number of ended tasks of a deployment that are kept. */
 const MAX_ENDED = 500;
 
-/** A state, or UNKNOWN while nobody observes a task that may have started. */
+/** A state, or UNKNOWN while no listener observes a task that may have started. */
 export type ShownTaskState = TaskState | 'UNKNOWN';
 
 /**
