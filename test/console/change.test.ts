@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
+import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
 
 const GOOD = 'registry.example/main/web:1.0.0';
@@ -42,11 +43,9 @@ describeConsole('the main job without a terminal', (world) => {
     await page.getByRole('heading', { name: 'Create a deployment' }).waitFor();
     await page.getByLabel('name (required)').fill('main-shop');
     await page.getByLabel('image_uri').fill(GOOD);
-    await checkPage(page);
     await planAndApply(page, /Deployment/);
     await page.getByRole('heading', { name: 'main-shop' }).waitFor();
     await progress(page).getByText('READY: the cluster runs').waitFor();
-    await checkPage(page);
 
     await page.getByRole('button', { name: 'Scale' }).click();
     await page.getByLabel('Minimum of api').fill('2');
@@ -56,7 +55,6 @@ describeConsole('the main job without a terminal', (world) => {
       .getByRole('row', { name: /max_scale/ })
       .getByText('3')
       .waitFor();
-    await checkPage(page);
     await plan(page).getByRole('button', { name: 'Apply' }).click();
     await progress(page).getByText('READY: the cluster runs').waitFor();
 
@@ -67,26 +65,52 @@ describeConsole('the main job without a terminal', (world) => {
     const explanation = page.getByRole('region', { name: 'What happens' });
     await expect.poll(() => explanation.innerText()).toContain('parse image name');
     await page.getByText('READY', { exact: true }).first().waitFor();
-    await checkPage(page);
 
     await progress(page).getByRole('link', { name: 'Edit again' }).click();
     await page.getByLabel('image_uri').fill('registry.example/main/web:1.0.1');
-    await checkPage(page);
     await planAndApply(page, /Pods are replaced: api/);
     await progress(page).getByText('READY: the cluster runs').waitFor();
 
     await page.getByRole('button', { name: 'Delete' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Delete main-shop' });
+    const dialog = page.getByRole('dialog', { name: 'Delete this deployment' });
     await dialog.getByLabel('Type the name').fill('main-shop');
-    await checkPage(page);
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('AWAITING_DELETE', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Restore' }).click();
-    await checkPage(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await progress(page).getByText('READY: the cluster runs').waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     await world.api.call('DELETE', `/v2/deployments/${id}`);
     expect(page.url()).toContain('follow=');
+  });
+
+  test('the pages and dialogs of actions have no violations', async () => {
+    const { id } = await world.api.create(smallDeployment('dialog-shop'));
+    await world.api.ready(id);
+    const page = await world.open({ url, path: world.pathOf(`/deployments/${id}?follow=1`) });
+    await progress(page).getByText('READY: the cluster runs').waitFor();
+    await checkPage(page);
+    await page.getByRole('button', { name: 'Scale' }).click();
+    await page.getByLabel('Maximum of api').fill('3');
+    await page.getByRole('button', { name: 'Plan' }).click();
+    await plan(page)
+      .getByRole('row', { name: /max_scale/ })
+      .waitFor();
+    await checkPage(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete this deployment' });
+    await dialog.getByLabel('Type the name').fill('dialog-shop');
+    await checkPage(page);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await checkPage(page);
+    await world.api.call('DELETE', `/v2/deployments/${id}`);
+  });
+
+  test('the form of a new deployment has no violations', async () => {
+    const page = await world.open({ url, path: world.pathOf('/new') });
+    await page.getByLabel('name (required)').waitFor();
+    await checkPage(page);
   });
 });

@@ -44,12 +44,13 @@ describeConsole('logs', (world) => {
     print('first line');
     print('from the proxy', 'proxy');
     const path = world.pathOf(`/deployments/${id}/logs?component=queue`);
-    const page = await world.open({ path });
+    // A listener that is busy answers late, and the page tries again.
+    const page = await world.open({ path, expected: /status of 50[34]/ });
     const lines = linesOf(page);
     await lines.getByText('first line').waitFor();
     print(HOSTILE);
     await lines.getByText(/<img src=x/).waitFor();
-    expect(await lines.getByText('red', { exact: true }).evaluate((span) => span.tagName)).toBe('SPAN');
+    expect(await lines.getByText('red', { exact: true }).evaluate('(span) => span.tagName')).toBe('SPAN');
     await checkPage(page);
     expect(await page.title()).toBe('tail-shop – Berth');
 

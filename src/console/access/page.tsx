@@ -9,7 +9,7 @@ import { ListPage } from '../platform/list-page.tsx';
 import { isAdminOf } from '../session/rights.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import fields from '../ui/fields.module.css';
+import fields from '../ui/fields/fields.module.css';
 import { Mark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';

@@ -16,7 +16,9 @@ const DeleteDialog = lazy(() =>
 export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
   const [open, setOpen] = useState<'scale' | 'delete' | null>(null);
   const close = () => setOpen(null);
-  if (!useScope('deployments:write')) return null;
+  const mayWrite = useScope('deployments:write');
+  const isAdmin = useScope('admin');
+  if (!mayWrite) return null;
   const isBeingDeleted = deployment.status === 'AWAITING_DELETE';
   return (
     <>
@@ -27,9 +29,12 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
           Scale
         </Button>
       )}
-      <Button variant="danger" aria-haspopup="dialog" onClick={() => setOpen('delete')}>
-        Delete
-      </Button>
+      {/* An admin can still force the end of a deletion, or keep the workloads. */}
+      {(!isBeingDeleted || isAdmin) && (
+        <Button variant="danger" aria-haspopup="dialog" onClick={() => setOpen('delete')}>
+          Delete
+        </Button>
+      )}
       <Suspense>
         {open === 'scale' && <ScaleDialog deployment={deployment} onClose={close} />}
         {open === 'delete' && <DeleteDialog deployment={deployment} onClose={close} />}

@@ -62,7 +62,10 @@ export function DeleteDialog({ deployment, onClose }: DeleteDialogProps) {
     },
   });
   return (
-    <Dialog title={`Delete ${deployment.name}`} isOpen onClose={onClose}>
+    <Dialog title="Delete this deployment" isOpen onClose={onClose}>
+      <p>
+        <strong>{deployment.name}</strong>
+      </p>
       <p>{consequence(options)}</p>
       <Option
         label="Also delete its tracing project"

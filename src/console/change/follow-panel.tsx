@@ -33,7 +33,7 @@ export function FollowPanel({ deployment, isStale, generation }: FollowPanelProp
   return (
     <section aria-label="Progress of the change" className={styles['follow']}>
       <span role="status">
-        <Mark tone={tone} text={word} /> {text}
+        <Mark tone={tone} text={word} /> <bdi>{text}</bdi>
       </span>
       {state === 'failed' && (
         <Link to="/t/$tenantId/deployments/$deploymentId/edit" params={params}>

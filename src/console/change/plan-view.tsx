@@ -19,7 +19,7 @@ function PlannedObjectView({ kind, name, change, manifest }: PlannedObject) {
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        {kind} {name} {change !== null && <Mark tone={TONES[change]} text={change} />}
+        <bdi>{kind}</bdi> <bdi>{name}</bdi> {change !== null && <Mark tone={TONES[change]} text={change} />}
       </summary>
       {isOpen && <pre className={ui['code']}>{toYaml(manifest)}</pre>}
     </details>

@@ -1,13 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { deploymentKey } from '../api/keys.ts';
 import type { Deployment } from '../api/types.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { ProblemNotice } from '../ui/problem-notice.tsx';
-import styles from './change.module.css';
+import { ActionDialog } from '../ui/action-dialog.tsx';
 import { restoreCommand } from './commands.ts';
 import { restoreDeployment } from './requests.ts';
 import { useFollow } from './use-change.ts';
@@ -17,30 +13,22 @@ export function RestoreButton({ deployment }: { readonly deployment: Deployment 
   const api = useTenantApi();
   const client = useQueryClient();
   const follow = useFollow();
-  const [isOpen, setOpen] = useState(false);
   const restore = useMutation({
     mutationFn: () => restoreDeployment(api, deployment),
     onSuccess: (restored) => {
       void client.invalidateQueries({ queryKey: deploymentKey(api.tenantId, deployment.id) });
-      setOpen(false);
       void follow(restored);
     },
   });
   return (
-    <>
-      <Button variant="primary" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        Restore
-      </Button>
-      <Dialog title={`Restore ${deployment.name}`} isOpen={isOpen} onClose={() => setOpen(false)}>
-        <p>The deletion is cancelled. The deployment starts again with its data and its active revision.</p>
-        {restore.error !== null && <ProblemNotice error={restore.error} />}
-        <div className={styles['buttons']}>
-          <Button variant="primary" isBusy={restore.isPending} onClick={() => restore.mutate()}>
-            Restore
-          </Button>
-          <ShowCommand title="Restore this deployment" {...restoreCommand(deployment)} />
-        </div>
-      </Dialog>
-    </>
+    <ActionDialog
+      opens="Restore"
+      title="Restore this deployment"
+      acts="Restore"
+      action={restore}
+      command={<ShowCommand title="Restore this deployment" {...restoreCommand(deployment)} />}
+    >
+      <p>The deletion is cancelled. The deployment starts again with its data and its active revision.</p>
+    </ActionDialog>
   );
 }

@@ -63,7 +63,7 @@ export function ScaleDialog({ deployment, onClose }: ScaleDialogProps) {
     onChange: (text: string) => setTexts({ ...texts, [name]: text }),
   });
   return (
-    <Dialog title={`Scale ${deployment.name}`} isOpen onClose={onClose}>
+    <Dialog title="Scale this deployment" isOpen onClose={onClose}>
       {scalesOf(deployment).map(({ component, min, max, current }) => (
         <div key={component} className={styles['scales']}>
           <NumberField label={`Minimum of ${component}`} {...field(min, current.min)} />

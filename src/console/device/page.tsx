@@ -6,10 +6,10 @@ import type { DeviceLogin } from '../api/types.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { Page } from '../shell/page.tsx';
 import { Button } from '../ui/button.tsx';
-import fields from '../ui/fields.module.css';
+import fields from '../ui/fields/fields.module.css';
+import { TextField } from '../ui/fields/text-field.tsx';
 import { isolated } from '../ui/isolated.ts';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
-import { TextField } from '../ui/text-field.tsx';
 import { Decision } from './decision.tsx';
 import styles from './device.module.css';
 

@@ -25,8 +25,15 @@ export function ErrorSummary({ errors }: { readonly errors: readonly PlacedError
         {errors.map(({ path, message, line }) => (
           <li key={`${pathText(path)} ${message}`}>
             {line !== null && `Line ${line}: `}
-            <strong>{pathText(path)}</strong> {message}{' '}
-            {line === null && <Button onClick={() => focusField(path)}>Go to {pathText(path)}</Button>}
+            <strong>
+              <bdi>{pathText(path)}</bdi>
+            </strong>{' '}
+            <bdi>{message}</bdi>{' '}
+            {line === null && (
+              <Button onClick={() => focusField(path)}>
+                Go to <bdi>{pathText(path)}</bdi>
+              </Button>
+            )}
           </li>
         ))}
       </ul>

@@ -23,7 +23,13 @@ export function OutdatedNotice({ deployment, changes, onContinue, onDiscard }: O
     <div role="alert" className={styles['notice']}>
       <p>
         <strong>The deployment was changed since you began</strong>
-        {actor !== null && ` by ${actor.name ?? actor.kind}`} (<Time at={at} />
+        {actor !== null && (
+          <>
+            {' '}
+            by <bdi>{actor.name ?? actor.kind}</bdi>
+          </>
+        )}{' '}
+        (<Time at={at} />
         ). Your changes are still here.
       </p>
       {changes.length === 0 && (

@@ -35,9 +35,14 @@ function StoredValue({ row, shown, onChange }: Pick<RowProps, 'row' | 'shown' | 
   return (
     <>
       <span className={styles['value']}>
-        <strong>{row.name}</strong>: {shown === undefined ? 'a value is stored' : <code>{shown}</code>}
+        <strong>
+          <bdi>{row.name}</bdi>
+        </strong>
+        : {shown === undefined ? 'a value is stored' : <code>{shown}</code>}
       </span>
-      <Button onClick={() => onChange({ ...row, value: '' })}>Replace the value of {row.name}</Button>
+      <Button onClick={() => onChange({ ...row, value: '' })}>
+        Replace the value of <bdi>{row.name}</bdi>
+      </Button>
     </>
   );
 }
@@ -61,7 +66,9 @@ function NewValue({ row, number, isStored, onChange }: RowProps) {
         onChange={({ target }) => onChange({ ...row, value: target.value })}
       />
       {isStored && (
-        <Button onClick={() => onChange({ ...row, value: MASK })}>Keep the stored value of {row.name}</Button>
+        <Button onClick={() => onChange({ ...row, value: MASK })}>
+          Keep the stored value of <bdi>{row.name}</bdi>
+        </Button>
       )}
     </>
   );
@@ -101,7 +108,9 @@ export function SecretsInput({ field, path, value, onChange, stored }: SecretsIn
           // biome-ignore lint/suspicious/noArrayIndexKey: names change while they are typed.
           <div key={index} className={form['row']}>
             {isKept ? <StoredValue {...props} /> : <NewValue {...props} />}
-            <Button onClick={() => change(index, null)}>Remove {row.name || `secret ${index + 1}`}</Button>
+            <Button onClick={() => change(index, null)}>
+              Remove <bdi>{row.name || `secret ${index + 1}`}</bdi>
+            </Button>
           </div>
         );
       })}

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
-import { ChoiceFilter, TextFilter } from '../ui/filter-fields.tsx';
+import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
 import { type FilterName, type Filters, filtersOf, isFiltered, STATUSES, TYPES } from './filters.ts';
 import styles from './fleet.module.css';
 

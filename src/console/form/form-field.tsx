@@ -115,9 +115,12 @@ function StructInput({ field, path, value, onChange }: FieldProps) {
   );
 }
 
-/** A name for an entry of a list. */
-const entryTitle = (item: Json, index: number): string =>
-  `${index + 1}${isObject(item) && typeof item['name'] === 'string' ? ` ${item['name']}` : ''}`;
+/** The number of an entry of a list, and its name if it has one. */
+const EntryTitle = ({ item, index }: { readonly item: Json; readonly index: number }) => (
+  <>
+    {index + 1} {isObject(item) && typeof item['name'] === 'string' && <bdi>{item['name']}</bdi>}
+  </>
+);
 
 function ItemsInput({ field, path, value, onChange }: FieldProps) {
   const item = field.kind.kind === 'items' ? field.kind.item : null;
@@ -129,7 +132,7 @@ function ItemsInput({ field, path, value, onChange }: FieldProps) {
         // biome-ignore lint/suspicious/noArrayIndexKey: entries have no identity besides their place.
         <fieldset key={index} className={styles['list']}>
           <legend>
-            {field.name} {entryTitle(each, index)}
+            {field.name} <EntryTitle item={each} index={index} />
           </legend>
           <StructFields
             fields={fields}
@@ -144,7 +147,7 @@ function ItemsInput({ field, path, value, onChange }: FieldProps) {
                 onChange(rest.length === 0 ? undefined : rest);
               }}
             >
-              Remove {field.name} {entryTitle(each, index)}
+              Remove {field.name} <EntryTitle item={each} index={index} />
             </Button>
           </p>
         </fieldset>

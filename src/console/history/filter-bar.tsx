@@ -2,8 +2,8 @@ import { useNavigate } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
-import fields from '../ui/fields.module.css';
-import { TextFilter } from '../ui/filter-fields.tsx';
+import fields from '../ui/fields/fields.module.css';
+import { TextFilter } from '../ui/fields/filter-fields.tsx';
 import {
   type HistoryFilterName,
   type HistoryFilters,

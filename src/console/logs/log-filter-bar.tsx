@@ -2,8 +2,8 @@ import type { FormEvent } from 'react';
 import type { Revision } from '../api/types.ts';
 import { shortId } from '../deployment/status.ts';
 import { useScope } from '../session/use-scope.ts';
-import { ChoiceField } from '../ui/choice-field.tsx';
-import { ChoiceFilter, TextFilter } from '../ui/filter-fields.tsx';
+import { ChoiceField } from '../ui/fields/choice-field.tsx';
+import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
 import { COMPONENTS, type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
 import styles from './logs.module.css';
 

@@ -1,7 +1,7 @@
 import { tenantHeaders } from '../api/client.ts';
 import { isTemporary, Problem, problemOf, unreachable } from '../api/problem.ts';
 import { apiUrl } from '../app/addresses.ts';
-import { isEnd, linesOf, type StreamEnd } from '../live/watch-items.ts';
+import { chunksOf, isEnd, linesOf, type StreamEnd } from '../live/watch-items.ts';
 import type { LogEntry } from './log-lines.ts';
 import { type LogPosition, withQuery } from './log-position.ts';
 
@@ -69,7 +69,8 @@ async function readOnce(source: LogSource, events: LogEvents, signal: AbortSigna
   try {
     const response = await request(source, 'application/x-ndjson', AbortSignal.any([signal, silence.signal]));
     events.open();
-    for await (const line of linesOf(response.body as unknown as AsyncIterable<Uint8Array>)) {
+    if (response.body === null) return undefined;
+    for await (const line of linesOf(chunksOf(response.body))) {
       alive();
       if (isEnd(line)) return messageAtEnd(line);
       const entry = source.position.take(line);

@@ -6,8 +6,8 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { TextField } from '../ui/fields/text-field.tsx';
 import { isolated } from '../ui/isolated.ts';
-import { TextField } from '../ui/text-field.tsx';
 import { QUOTAS, quotaOptions, quotasOf, quotaTextsOf } from './quota-form.ts';
 import { useRequestAgain } from './use-request-again.ts';
 

@@ -5,7 +5,7 @@ import { useDeployment } from '../deployment/deployment-context.ts';
 import { Section } from '../deployment/section.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
-import { ChoiceField } from '../ui/choice-field.tsx';
+import { ChoiceField } from '../ui/fields/choice-field.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { DifferenceTable } from './difference-table.tsx';

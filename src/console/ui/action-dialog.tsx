@@ -2,7 +2,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import styles from './fields.module.css';
+import styles from './fields/fields.module.css';
 import { ProblemNotice } from './problem-notice.tsx';
 
 /** The part of a mutation that a dialog needs. */
