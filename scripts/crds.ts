@@ -1,5 +1,5 @@
 /**
- * Generates crds/ from the zod schemas of the custom resource. Also updates the manifests that contain the definition.
+ * Generates crds/ from the zod schemas of the custom resources. Also updates the manifests that contain the definitions.
  *
  *   npm run crds [-- --check | --help]
  */
@@ -8,25 +8,51 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { CRD_FILE, customResourceDefinition } from '../src/contract/crd/crd.ts';
+import { TASK_CRD_FILE, taskDefinition } from '../src/contract/crd/task-crd.ts';
 import { writeManifests } from './manifests.ts';
 
-const path = fileURLToPath(new URL(`../${CRD_FILE}`, import.meta.url));
+/** A generated definition. */
+interface Definition {
+  /** Path in the repository. */
+  readonly file: string;
+  /** Path of the module with its schema. */
+  readonly source: string;
+  /** Path of the file with its revision. */
+  readonly revision: string;
+  object(): ReturnType<typeof customResourceDefinition>;
+}
+
+/** Every definition. */
+export const DEFINITIONS: readonly Definition[] = [
+  {
+    file: CRD_FILE,
+    source: 'src/contract/resource/managed-deployment.ts',
+    revision: 'crds/revision',
+    object: customResourceDefinition,
+  },
+  {
+    file: TASK_CRD_FILE,
+    source: 'src/contract/resource/deployment-task.ts',
+    revision: 'crds/revision-tasks',
+    object: taskDefinition,
+  },
+];
+
+const pathOf = (file: string) => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
 /**
- * One line with the revision of the custom resource and the hash of its spec. A cluster keeps a newer definition, so every
- * change needs a new number. Two branches that both change it conflict in this line.
+ * The content of a file with a revision: one line with the revision of the custom resource and the hash of its spec, in
+ * hexadecimal digits. A cluster keeps a newer definition, so every change needs a new number. Two branches that both change
+ * it conflict in this line.
  */
-const revisionFile = new URL('../crds/revision', import.meta.url);
-
-/** The content of crds/revision. `hash` is in hexadecimal digits. */
 export interface CrdRevision {
   readonly number: number;
   readonly hash: string;
 }
 
 /** The stored revision. */
-export function storedRevision(): CrdRevision {
-  const [number = '', hash = ''] = readFileSync(revisionFile, 'utf8').trim().split(' ');
+export function storedRevision({ revision }: Definition): CrdRevision {
+  const [number = '', hash = ''] = readFileSync(pathOf(revision), 'utf8').trim().split(' ');
   return { number: Number(number), hash };
 }
 
@@ -37,42 +63,45 @@ export function revisionOf(spec: object, stored: CrdRevision): CrdRevision {
 }
 
 /** The generated text. It is YAML 1.1, because kubectl parses that version, in which a bare `off` is a boolean. */
-export function crdYaml(): string {
-  const header =
-    '# Generated from src/contract/resource/managed-deployment.ts by `npm run crds`. Do not edit.\n';
-  const definition = customResourceDefinition();
-  const { number } = revisionOf(definition.spec, storedRevision());
+export function crdYaml(definition: Definition): string {
+  const header = `# Generated from ${definition.source} by \`npm run crds\`. Do not edit.\n`;
+  const object = definition.object();
+  const { number } = revisionOf(object.spec, storedRevision(definition));
   const annotations = { 'berth.dev/crd-revision': String(number) };
   return (
     header +
     stringify(
-      { ...definition, metadata: { ...definition.metadata, annotations } },
+      { ...object, metadata: { ...object.metadata, annotations } },
       { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' },
     )
   );
 }
 
 /** The stored text of a file. */
-export function storedCrdYaml(): string {
-  return readFileSync(path, 'utf8');
+export function storedCrdYaml({ file }: Definition): string {
+  return readFileSync(pathOf(file), 'utf8');
 }
 
 if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   if (argument === '--help') {
     console.log(
-      `usage: npm run crds [-- --check]\nWrites ${CRD_FILE}, its number in crds/revision, and the manifests that contain it. With --check, only reports whether it is up to date.`,
+      `usage: npm run crds [-- --check]\nWrites ${DEFINITIONS.map(({ file }) => file).join(' and ')}, their numbers in ${DEFINITIONS.map(({ revision }) => revision).join(' and ')}, and the manifests that contain them. With --check, only reports whether they are up to date.`,
     );
   } else if (argument === '--check') {
-    const stale = storedCrdYaml() !== crdYaml();
-    console.log(stale ? `${CRD_FILE} is stale: run npm run crds` : `${CRD_FILE}: ok`);
-    process.exitCode = stale ? 1 : 0;
+    for (const definition of DEFINITIONS) {
+      const stale = storedCrdYaml(definition) !== crdYaml(definition);
+      console.log(stale ? `${definition.file} is stale: run npm run crds` : `${definition.file}: ok`);
+      if (stale) process.exitCode = 1;
+    }
   } else {
-    const { number, hash } = revisionOf(customResourceDefinition().spec, storedRevision());
-    writeFileSync(path, crdYaml());
-    writeFileSync(revisionFile, `${number} ${hash}\n`);
-    console.log(`wrote ${CRD_FILE}`);
-    // The manifests contain the definition too.
+    for (const definition of DEFINITIONS) {
+      const { number, hash } = revisionOf(definition.object().spec, storedRevision(definition));
+      writeFileSync(pathOf(definition.file), crdYaml(definition));
+      writeFileSync(pathOf(definition.revision), `${number} ${hash}\n`);
+      console.log(`wrote ${definition.file}`);
+    }
+    // The manifests contain the definitions too.
     for (const file of await writeManifests()) console.log(`wrote ${file}`);
   }
 }

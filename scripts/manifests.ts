@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { SETTINGS } from '../src/config/settings.ts';
 import { CRD_FILE } from '../src/contract/crd/crd.ts';
+import { TASK_CRD_FILE } from '../src/contract/crd/task-crd.ts';
 import { resolveHelm } from '../test/cluster/helm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -22,6 +23,7 @@ const SCHEMA = join(CHART, 'values.schema.json');
 /** Files of the chart that are copies, with their sources. Not links: a packaged chart does not contain the target of a link. */
 const COPIES: Readonly<Record<string, string>> = {
   'manageddeployments.yaml': CRD_FILE,
+  'deploymenttasks.yaml': TASK_CRD_FILE,
   'berth-alerts.yaml': 'manifests/monitoring/berth-alerts.yaml',
   'berth-dashboard.json': 'manifests/monitoring/berth-dashboard.json',
 };

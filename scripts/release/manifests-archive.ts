@@ -1,6 +1,7 @@
 /** The manifests of a release: rendered profiles that name the image by digest, and the files that do not need Helm. */
 import { join } from 'node:path';
 import { CRD_FILE } from '../../src/contract/crd/crd.ts';
+import { TASK_CRD_FILE } from '../../src/contract/crd/task-crd.ts';
 import { profiles, render } from '../manifests.ts';
 import type { ImageName } from './chart.ts';
 import { ROOT, type Source } from './source.ts';
@@ -53,7 +54,7 @@ export async function manifestsArchive(
     entries.push({ path: `${profile}/kustomization.yaml`, content: kustomization(content, repository) });
   }
   entries.push({ path: 'openapi.json', file: join(ROOT, 'manifests/openapi.json') });
-  entries.push({ path: CRD_FILE, file: join(ROOT, CRD_FILE) });
+  for (const file of [CRD_FILE, TASK_CRD_FILE]) entries.push({ path: file, file: join(ROOT, file) });
   for (const folder of FOLDERS) entries.push(...folderEntries(join(ROOT, 'manifests', folder), folder));
   const top = `berth-manifests-${version}`;
   return tarGz(

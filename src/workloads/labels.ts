@@ -6,7 +6,10 @@ import type { KubeMetadata } from './desired-object.ts';
 import { app } from './names.ts';
 
 /** Values of `app.kubernetes.io/component`. `app`: objects of the whole app, such as Service and ServiceAccount. */
-export type LabelledComponent = Component | 'app' | 'database' | 'cache';
+export type LabelledComponent = Component | 'app' | 'database' | 'cache' | typeof TASK_COMPONENT;
+
+/** Value of `app.kubernetes.io/component` for the Job of a task and its pod. No Service, disruption budget or Deployment selects it. */
+export const TASK_COMPONENT = 'task';
 
 /** Label of stored templates: hash of their inputs. */
 export const INPUTS_HASH_LABEL = 'berth.dev/inputs-hash';

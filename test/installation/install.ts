@@ -97,11 +97,12 @@ export async function applyObjects(
     ['apply', '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'],
     JSON.stringify(list),
   );
+  const definitions = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
   await kubectl(access, [
     'wait',
     '--for=condition=Established',
     '--timeout=60s',
-    'crd/manageddeployments.berth.dev',
+    ...definitions.map(({ metadata }) => `crd/${metadata.name}`),
   ]);
 }
 

@@ -295,7 +295,10 @@ function problemOf(words: readonly string[]): string | null {
     command = next;
   }
   const known = ['--help', ...command.options.flatMap(({ short, long }) => [short, long])];
-  const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? '');
+  const end = words.indexOf('--');
+  // What follows after -- is another program.
+  const own = end < 0 ? words : words.slice(0, end);
+  const options = own.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? '');
   const unknown = options.filter((option) => !known.includes(option));
   return unknown.length > 0 ? `${command.name()} has no ${unknown.join(', ')}` : null;
 }

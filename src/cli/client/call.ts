@@ -53,15 +53,16 @@ function exitCodeOf(error: unknown, stopped: AbortSignal): number {
   return isPassing(error) ? EXIT.unknown : EXIT.failed;
 }
 
-/** Runs a part of a command that may be interrupted or rejected, and sets the exit code. */
+/** Runs a part of a command that may be interrupted or rejected, and sets the exit code: the result, or the number itself. */
 export async function guarded(
   host: Host,
-  run: (stopped: AbortSignal) => Promise<Exit | undefined>,
+  run: (stopped: AbortSignal) => Promise<Exit | number | undefined>,
 ): Promise<void> {
   const { signal, end } = interruption();
   try {
     const result = await run(signal);
-    host.exitCode = signal.aborted ? EXIT.interrupted : EXIT[result ?? 'reached'];
+    const code = typeof result === 'number' ? result : EXIT[result ?? 'reached'];
+    host.exitCode = signal.aborted ? EXIT.interrupted : code;
   } catch (error) {
     host.exitCode = exitCodeOf(error, signal);
   } finally {
@@ -75,7 +76,7 @@ export async function guarded(
  */
 export function calling<Args extends readonly unknown[]>(
   host: Host,
-  run: (context: Context, ...args: Args) => Promise<Exit | undefined>,
+  run: (context: Context, ...args: Args) => Promise<Exit | number | undefined>,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
     // The last value is the command itself.

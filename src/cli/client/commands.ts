@@ -46,6 +46,18 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Deployments',
+    name: 'run',
+    summary: 'run a command in the image of a deployment, and end with its exit code',
+    load: async () => (await import('./tasks/commands.ts')).buildRun,
+  },
+  {
+    group: 'Deployments',
+    name: 'tasks',
+    summary: 'list, show and cancel the commands that run in the image of a deployment',
+    load: async () => (await import('./tasks/commands.ts')).buildTasks,
+  },
+  {
+    group: 'Deployments',
     name: 'events',
     summary: 'list or follow what happens to a deployment, or in the tenant',
     load: async () => (await import('./events/commands.ts')).buildEvents,

@@ -139,8 +139,11 @@ export function repeatedOption(flags: string, description: string): Option {
  * @throws UsageError
  */
 export function checkValues(command: Command, words: readonly string[]): void {
-  words.forEach((word, index) => {
-    const next = words[index + 1] ?? '';
+  // What follows after -- are arguments, such as another program with options of its own.
+  const end = words.indexOf('--');
+  const given = end < 0 ? words : words.slice(0, end);
+  given.forEach((word, index) => {
+    const next = given[index + 1] ?? '';
     const found = command.options.find(
       ({ short, long, required }) => required && [short, long].includes(word),
     );

@@ -14,6 +14,7 @@ import { Outbox } from './report/outbox.ts';
 import { runSender } from './report/sender.ts';
 import { fired } from './session/admission.ts';
 import type { Term } from './session/term.ts';
+import { runTasks } from './tasks/run-tasks.ts';
 
 /** Work items that are processed at the same time, for all tenants together. */
 export const ITEMS_AT_ONCE = 16;
@@ -98,6 +99,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   const logging =
     namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });
   const reading = serveLogRequests({ ...shared, client, view, signal: ending });
+  const tasks = runTasks({ ...shared, client, view, namespaces: options.namespaces, signal: ending });
   const working = runWorkers({
     queue: table.queue,
     reconcile: (key, signal, reconcileId) => table.reconcile(key, signal, reconcileId),
@@ -112,7 +114,7 @@ export async function actDuringTerm(parts: ListenerParts, term: Term, stopping: 
   options.onActing?.(true);
   try {
     await fired(ending);
-    await Promise.all([pulling, taking, reading]);
+    await Promise.all([pulling, taking, reading, tasks]);
     const cancelCut = clock.after(WORK_DRAIN_MS, () => cut.abort(new Error('the listener stops')));
     await Promise.all([working, tidying, certificates, volumes, logging]);
     cancelCut();

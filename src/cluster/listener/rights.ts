@@ -6,6 +6,10 @@ import { objectRights } from './objects/object-kinds.ts';
 export function workRights(): Right[] {
   return [
     ...rightsOn('ManagedDeployment', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
+    // For tasks: `patch` cancels one.
+    ...rightsOn('DeploymentTask', ['get', 'list', 'watch', 'create', 'patch']),
+    // Checked by the admission policy for the origin of tasks.
+    ...rightsOn('DeploymentTask', ['create'], 'origin'),
     // For the environment of a revision, which is created once, read to check its owner, and deleted by name.
     ...rightsOn('Secret', ['create', 'get', 'delete']),
     // For the purge of objects that outlive the custom resource.

@@ -24,6 +24,7 @@ import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { IMPORTANT_EVENTS } from './status/transitions.ts';
+import { createTasks } from './tasks/tasks.ts';
 
 /** `candidate`: another process leads. `syncing`: this process leads, and its caches are not filled yet. */
 export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';
@@ -197,17 +198,19 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   });
   caches.onChange((key) => queue.add(key));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
+  const tasks = createTasks(options, { caches, isLeader });
   const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
   const lookups = options.dns && createDomainLookups(options, options.dns, { queue, signal: term });
   hooks?.onTerm?.({
     queue,
     builds: builds?.queue,
-    watches: () => [...caches.stats(), ...(builds?.stats() ?? [])],
+    watches: () => [...caches.stats(), ...(builds?.stats() ?? []), ...tasks.stats()],
   });
   caches.start();
   builds?.start();
   const ended = new AbortController();
   let following: Promise<void> | undefined;
+  let tasking: Promise<void> | undefined;
   try {
     await Promise.all([caches.waitForSync(term), builds?.waitForSync(term)]);
     if (term.aborted) return;
@@ -218,6 +221,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     const until = AbortSignal.any([term, ended.signal]);
     following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, until);
     const building = builds?.run(term, cutOff(term, stopping));
+    tasking = tasks.run(until, cutOff(term, stopping));
     await runWorkers({
       queue,
       reconcile: createReconciler({
@@ -256,7 +260,11 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     // A term may end before its caches are filled. Metrics still read the queues of a term after its end.
     void queue.shutdown();
     void builds?.queue.shutdown();
+    void tasks.queue.shutdown();
     await following;
+    await tasking?.catch((error: unknown) =>
+      logger.warn({ err: error }, 'the tasks ended with an error; next: none'),
+    );
     await Promise.all([caches.stop(), builds?.stop()]);
   }
 }

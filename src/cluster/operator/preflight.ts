@@ -8,6 +8,7 @@ import {
 import { MANAGED_DEPLOYMENT } from '../../contract/resource/definition.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { type Clock, sleep } from '../kube/client/clock.ts';
+import { hasResource } from '../kube/client/discovery.ts';
 import { apiVersionOf } from '../kube/client/resources.ts';
 import { describeRight, missingRights } from '../kube/client/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
@@ -133,26 +134,4 @@ export async function availableKinds(
     }),
   );
   return all.filter((_, index) => present[index]);
-}
-
-/**
- * Reads the list of API groups first, because a proxy in front of the API server may respond to a request for a group
- * that does not exist.
- */
-async function hasResource(
-  client: Pick<KubeClient, 'request'>,
-  apiVersion: string,
-  plural: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { groups = [] } = await ask<{ groups?: { versions: { groupVersion: string }[] }[] }>('/apis');
-  const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => groupVersion));
-  if (!versions.includes(apiVersion)) return false;
-  const { resources = [] } = await ask<{ resources?: { name: string }[] }>(`/apis/${apiVersion}`);
-  return resources.some(({ name }) => name === plural);
-
-  async function ask<T>(path: string): Promise<T> {
-    const { body } = await client.request('GET', path, { signal });
-    return body as T;
-  }
 }

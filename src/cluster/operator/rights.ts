@@ -30,6 +30,11 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'status'),
     // Needed to set owner references with blockOwnerDeletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
+    // `patch` changes only the owners of a task. Ended tasks are deleted.
+    ...rightsOn('DeploymentTask', ['list', 'watch', 'patch', 'delete']),
+    ...rightsOn('DeploymentTask', ['update'], 'status'),
+    // The Jobs of tasks. `patch` starts a Job, and `get` finds the owner of one whose name is taken.
+    ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get', 'patch']),
     // The certificates of additional hosts, if cert-manager issues them.

@@ -28,7 +28,7 @@ const NOT_NAMED_APP: ValidationRule = {
 };
 
 /** A hard upper limit. For stricter policies, see docs/decisions/0044-policy-for-custom-resources.md. */
-function atMost(most: string): ValidationRule {
+export function atMost(most: string): ValidationRule {
   return {
     rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,
     message: `must be at most ${most}`,
@@ -36,7 +36,7 @@ function atMost(most: string): ValidationRule {
 }
 
 /** Rejects a limit of 0, as in domain/kubernetes/limits.ts, because a kubelet reads it as no limit. */
-const MORE_THAN_ZERO: ValidationRule = {
+export const MORE_THAN_ZERO: ValidationRule = {
   rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
   message: 'must be more than 0: Kubernetes reads 0 as no limit',
 };
@@ -190,7 +190,7 @@ const MERGING: Readonly<Record<string, StructuralSchema>> = {
   'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
 };
 
-function at(schema: StructuralSchema, path: string): StructuralSchema {
+export function at(schema: StructuralSchema, path: string): StructuralSchema {
   let found: StructuralSchema | undefined = schema;
   for (const step of path === '' ? [] : path.split('.')) {
     found = step === 'items' ? found?.items : found?.properties?.[step];
@@ -236,7 +236,32 @@ export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.p
 
 /** The CustomResourceDefinition of ManagedDeployment as a Kubernetes object. */
 export function customResourceDefinition() {
-  const { group, version, kind, plural, singular, shortName } = MANAGED_DEPLOYMENT;
+  return definitionOf(MANAGED_DEPLOYMENT, COLUMNS, resourceSchema({ formerNames: true }));
+}
+
+interface Names {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortName: string;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
+/** A CustomResourceDefinition of Berth with one version. */
+export function definitionOf(
+  { group, version, kind, plural, singular, shortName }: Names,
+  columns: readonly Column[],
+  schema: StructuralSchema,
+) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -258,8 +283,8 @@ export function customResourceDefinition() {
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: COLUMNS,
-          schema: { openAPIV3Schema: resourceSchema({ formerNames: true }) },
+          additionalPrinterColumns: columns,
+          schema: { openAPIV3Schema: schema },
         },
       ],
     },

@@ -9,6 +9,20 @@ export const MANAGED_DEPLOYMENT = {
   shortName: 'mdep',
 } as const;
 
+/** API coordinates of the custom resource that represents a task. */
+export const DEPLOYMENT_TASK = {
+  group: MANAGED_DEPLOYMENT.group,
+  version: MANAGED_DEPLOYMENT.version,
+  apiVersion: MANAGED_DEPLOYMENT.apiVersion,
+  kind: 'DeploymentTask',
+  plural: 'deploymenttasks',
+  singular: 'deploymenttask',
+  shortName: 'mtask',
+} as const;
+
+/** Maximum length of metadata.name of a task. Its Job has the same name, and the pod of the Job has a longer one. */
+export const MAX_TASK_NAME = 57;
+
 /** observedGeneration of a resource that no operator has observed. The API server adds it to a missing status. */
 export const NOT_OBSERVED = -1;
 

@@ -1,5 +1,6 @@
 import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
 import { MANAGED_BY_LABEL, PART_OF_LABEL } from '../../domain/kubernetes/labels.ts';
+import { MAX_TASK_NAME } from './definition.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {
@@ -14,6 +15,8 @@ export const LABELS = {
   version: 'app.kubernetes.io/version',
   /** On the objects of a build in the namespace of builds: the namespace of its ManagedDeployment. */
   namespace: 'berth.dev/namespace',
+  /** On the Job of a task and its pod: the uid of the task. */
+  taskUid: 'berth.dev/task-uid',
   /** On the Secret in which the listener records the owner of a name (`identitySecretName`): one of IDENTITY_STATES. */
   identity: 'berth.dev/identity',
 } as const;
@@ -30,6 +33,8 @@ export { MANAGED_BY } from '../../domain/kubernetes/labels.ts';
 export const ANNOTATIONS = {
   /** On the custom resource: "true" stops the operator from changing its workloads. */
   paused: 'berth.dev/paused',
+  /** On a task: "true" cancels it. */
+  cancel: 'berth.dev/cancel',
   /** On an owned object: hash of the last applied configuration. */
   appliedHash: 'berth.dev/applied-hash',
   /** On the custom resource: hash of the spec that the listener applied. */
@@ -148,6 +153,15 @@ export function formerBuildName({ namespace, name }: Place, revisionId: string):
 /** Name of the Job of one attempt of a build. */
 export function buildJobName(name: string, attempt: number): string {
   return attempt === 1 ? name : `${name}-${attempt}`;
+}
+
+const TASK_APP_LENGTH = 43;
+const TASK_ID_LENGTH = 12;
+
+/** Name of the DeploymentTask of a task of the hub. The ids are UUIDs v7 with a random end. */
+export function taskName(app: string, taskId: string): string {
+  const slug = app.slice(0, TASK_APP_LENGTH).replace(/-+$/, '');
+  return `${slug}-t-${taskId.replaceAll('-', '').slice(-TASK_ID_LENGTH)}`.slice(0, MAX_TASK_NAME);
 }
 
 /** Name of the pull Secret of a deployment for the registry of the platform. */

@@ -20,7 +20,7 @@ const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: ['deployments:read'],
   deployer: ['deployments:read', 'deployments:write'],
   secrets: ['deployments:read', 'secrets:read'],
-  tasks: ['deployments:read'],
+  tasks: ['deployments:read', 'tasks:run'],
   admin: TENANT_SCOPES,
   platform_admin: SCOPES,
 };

@@ -21,19 +21,29 @@ export const logQuerySchema = z.strictObject({
   limit: z.int().min(1).max(10_000).describe('Maximum number of lines of each container, the newest ones.'),
   follow: z.boolean().describe('True: continue with new lines.'),
   previous: z.boolean().optional().describe('True: logs of the previous instance of restarted containers.'),
+  task_uid: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      'Return only logs of the pod of this task, by the uid of its custom resource. Absent: no pods of tasks.',
+    ),
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 
 /** Query features that earlier listeners do not support. A listener reports the features that it supports. */
-export const LOG_ABILITIES = ['previous'] as const;
+export const LOG_ABILITIES = ['previous', 'tasks'] as const;
 export type LogAbility = (typeof LOG_ABILITIES)[number];
 
-/** Everything that a listener reports as supported. `objects`: it reads the objects of a deployment (object-map.ts). */
+/** Everything that a listener reports as supported. `tasks`: it runs tasks, and reads their logs. `objects`: it reads the objects of a deployment (object-map.ts). */
 export const LISTENER_ABILITIES = [...LOG_ABILITIES, 'objects'] as const;
 export type ListenerAbility = (typeof LISTENER_ABILITIES)[number];
 
 /** The feature that a query needs. null: no feature. */
-export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
+export function neededFor({ previous, task_uid: task }: LogQuery): LogAbility | null {
+  if (task !== undefined) return 'tasks';
+  return previous ? 'previous' : null;
+}
 
 /** A line of the log of a workload. */
 export const logLineSchema = z.strictObject({
@@ -41,7 +51,9 @@ export const logLineSchema = z.strictObject({
     .string()
     .max(40)
     .describe('Time of the line, RFC 3339, with nanoseconds if the cluster provides them.'),
-  component: loggedComponentSchema,
+  component: z
+    .enum([...LOGGED_COMPONENTS, 'task'])
+    .describe('Source of the line: a component of the app, a data service that Berth runs, or a task.'),
   pod: z.string().describe('Name of the pod.'),
   container: z
     .string()

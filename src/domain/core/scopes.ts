@@ -3,6 +3,7 @@ export const SCOPES = [
   'deployments:read',
   'deployments:write',
   'secrets:read',
+  'tasks:run',
   'listeners:run',
   'admin',
 ] as const;

@@ -15,6 +15,7 @@ export const tenantCountsSchema = z.strictObject({
   integrations: most('integrations'),
   listeners: most('listeners'),
   tracing_projects: most('tracing projects, including those of deleted deployments,'),
+  running_tasks: most('tasks that have not ended'),
   revision_secrets: z
     .int()
     .min(1)
@@ -26,7 +27,7 @@ export const tenantCountsSchema = z.strictObject({
 export type TenantCounts = z.infer<typeof tenantCountsSchema>;
 
 /** Kinds of objects that are counted before another object is created. */
-export type CountedThing = Exclude<keyof TenantCounts, 'revision_secrets'>;
+export type CountedThing = Exclude<keyof TenantCounts, 'revision_secrets' | 'running_tasks'>;
 
 /** The default limits for a tenant that is a whole company, and for one of many tenants. */
 export const SELF_HOSTED_COUNTS: TenantCounts = {
@@ -35,6 +36,7 @@ export const SELF_HOSTED_COUNTS: TenantCounts = {
   integrations: 1000,
   listeners: 1000,
   tracing_projects: 100_000,
+  running_tasks: 1000,
   revision_secrets: 50,
 };
 export const CLOUD_COUNTS: TenantCounts = {
@@ -43,5 +45,6 @@ export const CLOUD_COUNTS: TenantCounts = {
   integrations: 50,
   listeners: 20,
   tracing_projects: 1000,
+  running_tasks: 20,
   revision_secrets: 50,
 };

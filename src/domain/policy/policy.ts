@@ -186,6 +186,11 @@ const policyShape = {
         'Maximum number of uploads of a tenant that one API process receives at the same time. Others wait for a short time.',
       ),
   }),
+  tasks: z.strictObject({
+    by_custom_resource: z
+      .boolean()
+      .describe('Whether tasks may be created as custom resources, outside the API.'),
+  }),
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
@@ -229,6 +234,7 @@ export const policyFileSchema = z
     namespaces: policyShape.namespaces.partial().optional(),
     database: policyShape.database.partial().optional(),
     uploads: policyShape.uploads.partial().optional(),
+    tasks: policyShape.tasks.partial().optional(),
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
     tenant_quotas: tenantQuotaChangesSchema.optional(),
@@ -266,6 +272,7 @@ const SELF_HOSTED: Policy = {
   namespaces: { refused: SYSTEM_NAMESPACES },
   database: { min_connections: 0, volume_removal: true },
   uploads: UPLOADS,
+  tasks: { by_custom_resource: true },
   caps: {
     scale: RESOURCE_LIMITS.scale,
     cpu: RESOURCE_LIMITS.cpu,
@@ -307,6 +314,7 @@ const CLOUD: Policy = {
   namespaces: { refused: ['*'] },
   database: { min_connections: 0, volume_removal: true },
   uploads: UPLOADS,
+  tasks: { by_custom_resource: false },
   caps: {
     scale: 50,
     cpu: 32,
@@ -378,6 +386,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     namespaces: { ...base.namespaces, ...file.namespaces },
     database: { ...base.database, ...file.database },
     uploads: { ...base.uploads, ...file.uploads },
+    tasks: { ...base.tasks, ...file.tasks },
     caps: { ...base.caps, ...file.caps },
     caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },

@@ -6,7 +6,14 @@ import { publicNetworks } from '../../domain/net/networks.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
 import { CACHE_PORT, DATABASE_PORT } from '../addresses.ts';
 import type { KubeObject } from '../desired-object.ts';
-import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLabels } from '../labels.ts';
+import {
+  deploymentId,
+  type LabelledComponent,
+  labelValue,
+  metadata,
+  selectorLabels,
+  TASK_COMPONENT,
+} from '../labels.ts';
 import { app, cacheName, databaseName } from '../names.ts';
 import { ownerReferences } from '../owner.ts';
 
@@ -46,10 +53,11 @@ const INGRESS_SOURCES: readonly { readonly label: string; readonly ports: Port[]
   { label: 'unprivileged', ports: [tcp(8000), tcp(8080), tcp(8443)] },
 ];
 
+/** The pods that run the image of the app: its components and its tasks. */
 function appPods(resource: ManagedDeployment): V1LabelSelector {
   return {
     matchLabels: { [LABELS.deploymentId]: labelValue(deploymentId(resource)) },
-    matchExpressions: [{ key: LABELS.component, operator: 'In', values: [...COMPONENTS] }],
+    matchExpressions: [{ key: LABELS.component, operator: 'In', values: [...COMPONENTS, TASK_COMPONENT] }],
   };
 }
 

@@ -88,6 +88,18 @@ export async function accessToken(api: ApiFixture, ids: Ids): Promise<string> {
   return id;
 }
 
+/** A task of the deployment, which no listener has got. */
+export async function task({ store }: ApiFixture, ids: Ids): Promise<string> {
+  const id = uuidv7();
+  await store.sql(
+    `INSERT INTO tasks (id, tenant_id, deployment_id, listener_id, name, namespace, app_name, origin, component, command,
+       timeout_seconds, actor_kind)
+     VALUES ($1, $2, $3, $4, 'task', 'apps', 'app', 'api', 'api', '["migrate"]', 60, 'api_key')`,
+    [id, ids['tenant_id'], ids['deployment_id'], ids['listener_id']],
+  );
+  return id;
+}
+
 /**
  * Things of a tenant, one for each path parameter of any route.
  * @throws Error that names a parameter for which there is no generator
@@ -109,6 +121,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
   if (asked.has('token_id')) ids['token_id'] = await accessToken(api, ids);
+  if (asked.has('task_id')) ids['task_id'] = await task(api, ids);
   if (asked.has('person_id')) ids['person_id'] = await person(api);
   if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
@@ -142,6 +155,8 @@ const REQUESTS: Readonly<Record<string, (ids: Ids) => OwnRequest>> = {
   'PUT /v2/deployments/:deployment_id/tag-values': (ids) => ({
     body: { tag_value_ids: [ids['tag_value_id']].filter((id) => id !== undefined) },
   }),
+  'POST /v2/deployments/:deployment_id/tasks': () => ({ body: { command: ['migrate'] } }),
+  'GET /v2/listeners/:listener_id/tasks': () => ({ query: '?epoch=1' }),
   'GET /v2/listeners/:listener_id/work': () => ({ query: '?epoch=1' }),
   'GET /v2/listeners/:listener_id/log-requests': () => ({ query: '?epoch=1' }),
   'GET /v2/watch': () => ({ query: '?timeout_seconds=1' }),

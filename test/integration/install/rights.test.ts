@@ -29,6 +29,8 @@ const UNSEEN = {
   file: '../../../src/workloads/owner.ts',
   says: /blockOwnerDeletion: true/,
 };
+/** The admission policy berth-task-origins asks whether an account has it (tasks.test.ts of the operator). */
+const ORIGIN = 'create deploymenttasks.berth.dev/origin';
 /** Those on the Gateway API, which is in this cluster at times: routing.test.ts. */
 const isOfGateway = (right: string) => right.endsWith('httproutes.gateway.networking.k8s.io');
 
@@ -243,7 +245,57 @@ test('creates, corrects, rolls back and deletes a deployment with every kind of 
 test('takes over the data of a resource applied by hand', handedOver, 180_000);
 test('reports a conflict with objects that Berth did not create', barred, 240_000);
 
-test('uses every granted right except one documented exception, and requests no other', async () => {
+/** A task of somebody whose Job has a name that is taken, one that runs, and one that is cancelled. */
+async function tasks(): Promise<void> {
+  await apply(byHand('with-tasks', 'Delete'));
+  await kubectl('wait', '--for=condition=Ready', 'mdep/with-tasks', '--timeout=90s');
+  const task = (name: string, ...command: string[]) =>
+    apply({
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'DeploymentTask',
+      metadata: { name },
+      spec: { deployment: 'with-tasks', command },
+    });
+  await apply({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'taken' },
+    spec: {
+      suspend: true,
+      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] } },
+    },
+  });
+  await task('taken', 'migrate');
+  await task('cancelled', 'sleep');
+  const cancelled = ['mtask/cancelled', '--timeout=60s'];
+  await kubectl('wait', '--for=jsonpath={.status.state}=RUNNING', ...cancelled);
+  await kubectl('annotate', 'mtask', 'cancelled', 'berth.dev/cancel=true');
+  await kubectl('wait', '--for=jsonpath={.status.state}=CANCELLED', ...cancelled);
+  await seenTo('berth-operator', 'get jobs.batch', 'delete jobs.batch');
+  // A task that ended long ago is removed.
+  const old = { status: { state: 'SUCCEEDED', completionTime: '2020-01-01T00:00:00Z' } };
+  await kubectl('patch', 'mtask', 'taken', '--subresource=status', '--type=merge', '-p', JSON.stringify(old));
+  await seenTo('berth-operator', 'delete deploymenttasks.berth.dev');
+  await kubectl('delete', 'mdep', 'with-tasks');
+  const { id } = await berth.create({ name: 'with-tasks', source: 'external_image', ...body({}, '1') });
+  await berth.ready(id);
+  const { body: asked } = await berth.call<{ id: string; name: string }>(
+    'POST',
+    `/v2/deployments/${id}/tasks`,
+    {
+      command: ['sleep'],
+    },
+  );
+  const running = `mtask/${asked.name}`;
+  await seenTo('berth-listener', 'get deploymenttasks.berth.dev', 'create deploymenttasks.berth.dev');
+  await kubectl('wait', '--for=jsonpath={.status.state}=RUNNING', running, '--timeout=60s');
+  await berth.call('POST', `/v2/deployments/${id}/tasks/${asked.id}/cancel`);
+  await seenTo('berth-listener', 'patch deploymenttasks.berth.dev');
+}
+
+test('runs, cancels and removes tasks', tasks, 180_000);
+
+test('uses every granted right except two documented exceptions, and requests no other', async () => {
   // Watches are told of when they end.
   await berth.process().stop();
   const { namespace } = berth;
@@ -267,7 +319,7 @@ test('uses every granted right except one documented exception, and requests no 
     expect(compared, `${grant.account} in ${grant.namespace}`).toMatchObject({ beyond: [], refused: [] });
     return compared.unused;
   });
-  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right]);
+  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right, ORIGIN]);
 });
 
 test(`the code that needs ${UNSEEN.right} is in the documented file`, () => {

@@ -13,6 +13,16 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [berth.dev]
   resources: [manageddeployments/finalizers]
   verbs: [update]
+# Tasks. The operator patches only their owners, and deletes ended tasks.
+- apiGroups: [berth.dev]
+  resources: [deploymenttasks]
+  verbs: [list, watch, patch, delete]
+- apiGroups: [berth.dev]
+  resources: [deploymenttasks/status]
+  verbs: [update]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [apps]
   resources: [deployments, statefulsets]
   verbs: [get, list, watch, create, patch, delete]
@@ -59,6 +69,14 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [berth.dev]
   resources: [manageddeployments]
   verbs: [get, list, watch, create, patch, delete]
+# Tasks of the API. The listener patches them to cancel them.
+- apiGroups: [berth.dev]
+  resources: [deploymenttasks]
+  verbs: [get, list, watch, create, patch]
+# Not a subresource: the admission policy berth-task-origins asks for this right.
+- apiGroups: [berth.dev]
+  resources: [deploymenttasks/origin]
+  verbs: [create]
 # Environments of revisions. The listener writes each Secret once, reads it only to check its owner, and deletes it by name.
 - apiGroups: [""]
   resources: [secrets]

@@ -42,6 +42,7 @@ const SCOPES = choicesOf<Scopes[number]>({
   'deployments:read': true,
   'deployments:write': true,
   'secrets:read': true,
+  'tasks:run': true,
   'listeners:run': true,
   admin: true,
 });

@@ -17,6 +17,7 @@ function resource(apiVersion: string, kind: string, plural: string, namespaced =
 /** Every kind that Berth reads or writes. */
 export const RESOURCES = {
   ManagedDeployment: resource('berth.dev/v1alpha1', 'ManagedDeployment', 'manageddeployments'),
+  DeploymentTask: resource('berth.dev/v1alpha1', 'DeploymentTask', 'deploymenttasks'),
 
   Deployment: resource('apps/v1', 'Deployment', 'deployments'),
   StatefulSet: resource('apps/v1', 'StatefulSet', 'statefulsets'),

@@ -5,7 +5,7 @@ import {
   shown,
   upgradeDefinition,
 } from '../../../contract/crd/served-definition.ts';
-import { MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import { DEPLOYMENT_TASK, MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
 import type { HostingMode } from '../../../domain/deployment/source.ts';
 import { kubernetesAtLeast } from '../../../workloads/cluster-support.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -111,12 +111,16 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
         upgradeDefinition('this program'),
       );
     }
-    if (more.length === 0) return ok('custom_resource', `${plural}.${group}, of this version`);
-    return warning(
-      'custom_resource',
-      `the custom resource in the cluster is newer than this program: it has ${shown(more)}`,
-      'run listener and operator in the newer version',
-    );
+    if (more.length > 0)
+      return warning(
+        'custom_resource',
+        `the custom resource in the cluster is newer than this program: it has ${shown(more)}`,
+        'run listener and operator in the newer version',
+      );
+    if (resources.some(({ name }) => name === DEPLOYMENT_TASK.plural))
+      return ok('custom_resource', `${plural}.${group}, of this version`);
+    const lacksTasks = `the cluster has no ${DEPLOYMENT_TASK.plural}.${group}: deployments work, but tasks do not run`;
+    return warning('custom_resource', lacksTasks, install);
   } catch (error) {
     if (isKubeError(error, 'not_found', 'unknown_resource')) {
       return failed('custom_resource', `the cluster has no ${plural}.${group}`, install);
@@ -133,12 +137,13 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
   const { client, namespaces, hosting, ownNamespace, buildNamespace } = context;
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const wanted: { rights: Right[]; namespace: string | undefined; where: string }[] = [
+    // First, because without these rights no tenant gets a namespace.
+    { rights: namespaceRights(hosting), namespace: undefined, where: '' },
     ...scopes.map((namespace) => ({
       rights: workRights(),
       namespace,
       where: namespace === undefined ? ' in all namespaces' : ` in ${namespace}`,
     })),
-    { rights: namespaceRights(hosting), namespace: undefined, where: '' },
     { rights: listenerLeaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
   ];
   if (buildNamespace != null) {

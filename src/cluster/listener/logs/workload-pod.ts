@@ -1,11 +1,8 @@
 import type { LogRequest } from '../../../contract/protocol/log-protocol.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
-import {
-  LOGGED_COMPONENTS,
-  type LoggedComponent,
-  type WorkloadLogLine,
-} from '../../../domain/core/log-query.ts';
+import { LOGGED_COMPONENTS, type WorkloadLogLine } from '../../../domain/core/log-query.ts';
+import { TASK_COMPONENT } from '../../../workloads/labels.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 
 /** The fields of the pods of a deployment that are needed to read their logs. Pure. */
@@ -57,7 +54,9 @@ export interface LoggedContainer {
 
 /** Selects the pods of a request. */
 export function podSelector({ deployment_id: id, query }: LogRequest): string {
-  const { component, revision_id: revision } = query;
+  const { component, revision_id: revision, task_uid: task } = query;
+  if (task !== undefined)
+    return `${LABELS.deploymentId}=${id},${LABELS.component}=${TASK_COMPONENT},${LABELS.taskUid}=${task}`;
   return [
     `${LABELS.deploymentId}=${id}`,
     component === undefined
@@ -67,7 +66,8 @@ export function podSelector({ deployment_id: id, query }: LogRequest): string {
   ].join(',');
 }
 
-function componentOf({ metadata }: WorkloadPod): LoggedComponent | undefined {
+function componentOf({ metadata }: WorkloadPod): WorkloadLogLine['component'] | undefined {
+  if (metadata.labels?.[LABELS.component] === TASK_COMPONENT) return TASK_COMPONENT;
   return LOGGED_COMPONENTS.find((name) => name === metadata.labels?.[LABELS.component]);
 }
 

@@ -30,6 +30,12 @@ import {
   reportsResponseSchema,
 } from '../../../contract/protocol/report-protocol.ts';
 import {
+  type TaskOrders,
+  type TaskReportsRequest,
+  taskOrdersResponseSchema,
+  taskReportsResponseSchema,
+} from '../../../contract/protocol/task-protocol.ts';
+import {
   applyWorkSchema,
   NOTHING_HERE,
   purgeWorkSchema,
@@ -108,6 +114,12 @@ export interface HubClient {
   logRequests(query: LogRequestsQuery, options?: HubCallOptions): Promise<ReaderRequests>;
   logChunk(requestId: string, chunk: LogChunk, options?: HubCallOptions): Promise<LogChunkResponse>;
   sendObjects(requestId: string, answer: ObjectAnswer, options?: HubCallOptions): Promise<unknown>;
+  /** Earlier hubs do not have this call (isOfOlderHub). @param query `known`: version of the last response */
+  taskOrders(
+    query: Omit<WorkQuery, 'limit' | 'lost'> & { readonly known: string },
+    options?: HubCallOptions,
+  ): Promise<TaskOrders>;
+  reportTasks(request: TaskReportsRequest, options?: HubCallOptions): Promise<unknown>;
 }
 
 /** Timeout of a lease call. Two attempts fit into the time in which the holder may rely on the lease. */
@@ -241,6 +253,19 @@ export function createHubClient(options: {
       const request = { method: 'GET', path } as const;
       return call('get requests of readers', request, logRequestsResponseSchema, timeoutMs, signal);
     },
+    taskOrders({ epoch, waitSeconds, known }, { signal } = {}) {
+      const path = `/tasks?epoch=${epoch}&wait_seconds=${waitSeconds}&known=${encodeURIComponent(known)}`;
+      const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
+      return call('get tasks', { method: 'GET', path }, taskOrdersResponseSchema, timeoutMs, signal);
+    },
+    reportTasks: (body, { signal } = {}) =>
+      call(
+        'report tasks',
+        { method: 'POST', path: '/task-reports', body },
+        taskReportsResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
     sendObjects: (requestId, body, { signal } = {}) =>
       call(
         'send objects',

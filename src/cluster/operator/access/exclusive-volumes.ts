@@ -3,6 +3,7 @@ import { LABELS } from '../../../contract/resource/names.ts';
 import { VOLUME_IN_USE } from '../../../domain/conditions/remedy-causes.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import { componentName } from '../../../workloads/names.ts';
+import { claimsOf } from '../../../workloads/tasks/task-job.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedPod } from '../observed.ts';
 import { isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';
@@ -65,12 +66,9 @@ function formerTemplate(
 }
 
 function sharesClaim(former: V1PodTemplateSpec | undefined, template: V1PodTemplateSpec): boolean {
+  if (former === undefined) return false;
   const claims = new Set(claimsOf(former));
   return claimsOf(template).some((claim) => claims.has(claim));
-}
-
-function claimsOf(template: V1PodTemplateSpec | undefined): string[] {
-  return (template?.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
 }
 
 /** Whether the Deployment already ends old pods first. */

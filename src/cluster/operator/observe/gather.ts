@@ -6,14 +6,14 @@ import {
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { isDeeper, MAX_LEVELS } from '../../../domain/core/depth.ts';
-import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
+import { INPUTS_HASH_LABEL, TASK_COMPONENT } from '../../../workloads/labels.ts';
 import { isSecretSentinel, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
 import {
   parseStoredTemplates,
   recordedInputsHash,
   type StoredTemplates,
 } from '../../../workloads/stored-templates.ts';
-import type { UntypedObject } from '../../kube/client/object.ts';
+import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { asFirstGiven } from '../images/revision-image.ts';
 import { CHILD_KIND_NAMES, type ChildKindName, OPTIONAL_KINDS } from '../kinds.ts';
 import type {
@@ -74,10 +74,16 @@ function observe(
     storedTemplates,
     leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
     sentinels: revisions.filter(isSentinel).map((object) => ({ object, secrets: owningSecrets(object) })),
-    pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
+    pods: view
+      .children('Pod', key)
+      .filter((child) => isOurs(child, read) && !isOfTask(child)) as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };
 }
+
+/** Whether a pod belongs to a task. Tasks are reconciled apart from their deployment (tasks/). */
+const isOfTask = ({ metadata: { labels } }: KubeObject): boolean =>
+  labels?.[LABELS.component] === TASK_COMPONENT;
 
 /**
  * Whether a managed object has no owner, because a deployment left it behind. If such an object had an owner, the

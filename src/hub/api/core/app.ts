@@ -34,6 +34,7 @@ import { sessionFinder } from '../sign-in/session-finder.ts';
 import { sourceRoutes } from '../sources/source-routes.ts';
 import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
 import { tagRoutes } from '../tags/tag-routes.ts';
+import { taskRoutes } from '../tasks/task-routes.ts';
 import { accessCheck, createAccessWatch } from '../tenancy/access-watch.ts';
 import { keyFinder } from '../tenancy/api-key-cache.ts';
 import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
@@ -236,6 +237,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     sourceRoutes(scoped, deps, { bodyTime, recheck });
     buildLogRoutes(scoped, deps, watch);
     logRoutes(scoped, deps, { limiter, watch, masks });
+    taskRoutes(scoped, deps);
     objectRoutes(scoped, deps, { limiter, watch, masks });
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps, watch);

@@ -42,6 +42,7 @@ import { addLogRoutes } from './listener-log-routes.ts';
 import { type WorkDeps, waitForWork } from './listener-long-poll.ts';
 import { addRemovalRoute } from './listener-removal-route.ts';
 import { toClusterReport, toInventoryEntry } from './listener-reports.ts';
+import { addTaskRoutes } from './listener-task-routes.ts';
 
 export type ListenerProtocolDeps = WorkDeps &
   Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
@@ -139,6 +140,7 @@ function addRoutes(
     scopeFor(deps.database, caller(request), listenerId);
   addLogRoutes({ app, deps, config, scopeOf, closing });
   addRemovalRoute({ app, deps, config, scopeOf });
+  addTaskRoutes({ app, deps, config, scopeOf, closing });
 
   routes.put(
     '/v2/listeners/:listener_id/lease',

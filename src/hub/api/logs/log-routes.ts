@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
 import {
+  type LogQuery,
   loggedComponentSchema,
   logLineSchema,
   type WorkloadLogLine,
@@ -11,6 +12,7 @@ import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { mayPrintReferences } from '../../store/deployments/revisions.ts';
+import { findTask } from '../../store/tasks/tasks.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -28,6 +30,7 @@ import type { RateLimiter } from '../core/rate-limit.ts';
 import { maskQuery, showsSecrets } from '../deployments/deployment-response.ts';
 import { createWorkHints } from '../listeners/work-hints.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
+import { taskParams } from '../tasks/task-schema.ts';
 import type { AccessWatch } from '../tenancy/access-watch.ts';
 import { type LogMasks, unmasked, withheldWithReferences } from './log-masks.ts';
 import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
@@ -72,6 +75,9 @@ const options = z.strictObject({
       'true: return the logs of the previous instance of restarted containers, which show why a container crashed. Cannot be used with `follow`.',
     ),
 });
+
+/** The options of the logs of a task: those that do not select pods. */
+const taskLogsQuery = options.pick({ mask_secrets: true, since: true, limit: true, follow: true });
 
 const query = options.refine(({ follow, previous }) => !(follow && previous), {
   path: ['previous'],
@@ -139,6 +145,14 @@ async function* followed(
 
 const params = deploymentParams;
 
+const NO_POD = 'The cluster has not reported the task yet, so there are no logs. Try again when it runs.';
+
+interface ReadRequest {
+  readonly deploymentId: string;
+  readonly mask: boolean | undefined;
+  readonly query: LogQuery;
+}
+
 const NOT_MASKABLE =
   'The deployment uses secret_references, whose values Berth does not know and therefore cannot mask in logs.';
 
@@ -192,6 +206,71 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, { limiter, watch,
     return { lost, signal: AbortSignal.any([disconnectSignal(reply, closing), lost.signal]) };
   };
 
+  /** Reads logs for a request, and sends them. */
+  const serve = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { deploymentId, mask, query: asked }: ReadRequest,
+  ) => {
+    const { follow } = asked;
+    const common = await readerOf(deps, masks, request, { deploymentId, mask });
+    limiter.clusterRead(common.tenantId);
+    const { lost, signal } = await begin(request, reply, common.tenantId);
+    const longestMs = follow ? FOLLOW_MS : READ_MS;
+    const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
+    const batches = readWorkloadLogs({ ...common, ...held }, asked);
+    if (!follow) {
+      const whole = await readWhole(batches);
+      await watch.ensure(request);
+      return reply.send(whole as never);
+    }
+    cutOff(reply, FOLLOW_MS);
+    // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
+    const close = () => void batches.return(undefined).catch(() => undefined);
+    signal.addEventListener('abort', close, { once: true });
+    // The first read runs before the response head is sent, because the read fails when too many readers exist.
+    return sendLines(reply, untilLost(followed(await batches.next(), batches), lost), deps.logger);
+  };
+
+  /** A new object for each route, because fastify changes it. */
+  const answers = () => ({
+    200: {
+      description: 'Lines of logs.',
+      content: {
+        'application/json': { schema: logsSchema },
+        [NDJSON]: { schema: streamedSchema },
+      },
+    },
+    ...errorAnswers(404, 409, 504),
+  });
+
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/deployments/:deployment_id/tasks/:task_id/logs',
+    {
+      config: { access: { scopes: ['deployments:read'] }, waits: isFollowing },
+      schema: {
+        tags: ['tasks'],
+        summary: 'Get the logs of a task',
+        description:
+          'Returns the output of the pod of a task, with its init containers and sidecars. The output can be read until the pod is removed, an hour after its end. It is masked as the logs of the deployment are. 409: the cluster has not reported the task yet, so it has no pod.',
+        params: taskParams,
+        querystring: taskLogsQuery,
+        response: answers(),
+      },
+    },
+    async (request, reply) => {
+      const { deployment_id: deploymentId, task_id: taskId } = request.params;
+      const { mask_secrets: mask, ...rest } = request.query;
+      const tenantId = tenantOf(request);
+      const task = await deps.database
+        .forTenant(tenantId)
+        .read((reader) => findTask(reader, tenantId, deploymentId, taskId));
+      if (task === null) throw notFound('task');
+      if (task.resourceUid === null) throw new ApiError(409, NO_POD, { retryAfterSeconds: 1 });
+      return serve(request, reply, { deploymentId, mask, query: { ...rest, task_uid: task.resourceUid } });
+    },
+  );
+
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/logs',
     {
@@ -203,42 +282,14 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, { limiter, watch,
           "Returns the logs of the containers of the deployment's pods, including database and cache. Berth reads the logs in the cluster on demand, and keeps the lines only until they are sent. For keys without the scope secrets:read, and with mask_secrets, the values of secrets are masked. Logs of a deployment with secret_references need this scope and mask_secrets=false, because Berth does not know their values.",
         params,
         querystring: query,
-        response: {
-          200: {
-            description: 'Lines of logs.',
-            content: {
-              'application/json': { schema: logsSchema },
-              [NDJSON]: { schema: streamedSchema },
-            },
-          },
-          ...errorAnswers(404, 409, 504),
-        },
+        response: answers(),
       },
     },
     async (request, reply) => {
-      const { follow, previous, mask_secrets: mask, ...rest } = request.query;
-      const common = await readerOf(deps, masks, request, {
-        deploymentId: request.params.deployment_id,
-        mask,
-      });
-      limiter.clusterRead(common.tenantId);
-      const { lost, signal } = await begin(request, reply, common.tenantId);
-      const longestMs = follow ? FOLLOW_MS : READ_MS;
-      const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
+      const { previous, mask_secrets: mask, ...rest } = request.query;
       // An older listener does not support `previous`, so the request names it only when it is used.
-      const asked = { ...rest, follow, ...(previous ? { previous } : {}) };
-      const batches = readWorkloadLogs({ ...common, ...held }, asked);
-      if (!follow) {
-        const whole = await readWhole(batches);
-        await watch.ensure(request);
-        return reply.send(whole as never);
-      }
-      cutOff(reply, FOLLOW_MS);
-      // If the client disconnects before the first batch, the lines are never read and `followed` does not start.
-      const close = () => void batches.return(undefined).catch(() => undefined);
-      signal.addEventListener('abort', close, { once: true });
-      // The first read runs before the response head is sent, because the read fails when too many readers exist.
-      return sendLines(reply, untilLost(followed(await batches.next(), batches), lost), deps.logger);
+      const asked = { ...rest, ...(previous ? { previous } : {}) };
+      return serve(request, reply, { deploymentId: request.params.deployment_id, mask, query: asked });
     },
   );
 }

@@ -32,6 +32,13 @@ import {
   revisionRefSchema,
 } from '../../../contract/protocol/report-protocol.ts';
 import {
+  taskOrderSchema,
+  taskOrdersResponseSchema,
+  taskReportSchema,
+  taskReportsRequestSchema,
+  taskReportsResponseSchema,
+} from '../../../contract/protocol/task-protocol.ts';
+import {
   applyWorkSchema,
   purgeWorkSchema,
   workItemSchema,
@@ -155,6 +162,11 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   InventoryAcknowledgement: inventoryResponseSchema,
   RemoveVolume: volumeRemovalRequestSchema,
   VolumeRemoval: volumeRemovalResponseSchema,
+  TaskOrders: taskOrdersResponseSchema,
+  TaskOrder: taskOrderSchema,
+  ReportTasks: taskReportsRequestSchema,
+  TaskReport: taskReportSchema,
+  TaskReportsAcknowledgement: taskReportsResponseSchema,
   LogRequests: logRequestsResponseSchema,
   ObjectRequest: objectRequestSchema,
   SendObjects: objectAnswerSchema,
@@ -175,6 +187,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ReportAcknowledgement: 'Acknowledgement of reports.',
   VolumeRemoval: 'Whether the listener may delete the volume of a database.',
   InventoryAcknowledgement: 'Result of the comparison of an inventory with the stored deployments.',
+  TaskOrders: 'The tasks of the listener that have not ended.',
+  TaskReportsAcknowledgement: 'The hub has the reports.',
   LogRequests: 'Requests of readers that the listener serves. Empty: no request arrived in time.',
   ObjectsAcknowledgement: 'The hub has the objects.',
   LogLinesAcknowledgement: 'Whether the hub accepted the lines.',

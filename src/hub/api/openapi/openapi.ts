@@ -39,6 +39,7 @@ const DEFAULT_COOKIES = { session: '__Host-berth-session' };
 const TAGS: Readonly<Record<string, string>> = {
   deployments: 'Create, change, list and delete deployments.',
   revisions: 'Versions of deployments.',
+  tasks: 'Commands that run once in the image of a deployment.',
   events: 'The history, with the author of each change and the reason of each change of a status.',
   tags: 'Keys and values to filter deployments.',
   'tracing projects': 'Projects that are created with a deployment of the same name.',

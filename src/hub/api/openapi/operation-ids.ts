@@ -31,6 +31,12 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/deployments/{deployment_id}/revisions/{revision_id}/build-logs': 'getBuildLogs',
   'GET /v2/deployments/{deployment_id}/revisions/{revision_id}/explain': 'explainRevision',
 
+  'GET /v2/deployments/{deployment_id}/tasks': 'listTasks',
+  'POST /v2/deployments/{deployment_id}/tasks': 'createTask',
+  'GET /v2/deployments/{deployment_id}/tasks/{task_id}': 'getTask',
+  'POST /v2/deployments/{deployment_id}/tasks/{task_id}/cancel': 'cancelTask',
+  'GET /v2/deployments/{deployment_id}/tasks/{task_id}/logs': 'getTaskLogs',
+
   'GET /v2/events': 'listTenantEvents',
   'GET /v2/deployments/{deployment_id}/events': 'listDeploymentEvents',
 
@@ -97,6 +103,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
 
   'PUT /v2/listeners/{listener_id}/lease': 'acquireListenerLease',
   'GET /v2/listeners/{listener_id}/lease': 'getListenerLease',
+  'GET /v2/listeners/{listener_id}/tasks': 'getTaskOrders',
+  'POST /v2/listeners/{listener_id}/task-reports': 'reportTasks',
   'GET /v2/listeners/{listener_id}/work': 'listListenerWork',
   'POST /v2/listeners/{listener_id}/reports': 'reportListenerStatus',
   'POST /v2/listeners/{listener_id}/inventory': 'syncListenerInventory',

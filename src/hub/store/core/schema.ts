@@ -6,6 +6,7 @@ export * from '../schema/listeners.ts';
 export * from '../schema/logs.ts';
 export * from '../schema/sessions.ts';
 export * from '../schema/tags.ts';
+export * from '../schema/tasks.ts';
 export * from '../schema/tenancy.ts';
 export * from '../schema/tokens.ts';
 export * from '../schema/uploads.ts';

@@ -69,7 +69,7 @@ export const idempotencyKeys = pgTable(
     fingerprint: text().notNull(),
     statusCode: integer('status_code').notNull(),
     deploymentId: uuid('deployment_id').notNull(),
-    /** The created revision, if the response contains a revision. */
+    /** The created revision or task, if the response contains one. */
     revisionId: uuid('revision_id'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),

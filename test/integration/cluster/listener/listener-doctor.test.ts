@@ -481,6 +481,11 @@ describe('the custom resource', () => {
       'the newer one to be reported',
       /warning: .*newer than this program: it has spec.fieldOfTomorrow/,
     );
+    await applied(() => {});
+    await until(
+      'the missing tasks to be reported',
+      /warning: .*no deploymenttasks.berth.dev.* tasks do not run/,
+    );
     await installBerth(bare.access);
     await until('this one to be reported', /ok: .*of this version/);
   });

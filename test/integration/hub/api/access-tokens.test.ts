@@ -471,9 +471,7 @@ describe('logins of devices', () => {
       address: '127.0.0.1',
       requested_tenant: tenantName,
       requested_role: 'viewer',
-      offers: [
-        { tenant_id: admin.tenantId, tenant_name: tenantName, roles: ['viewer', 'deployer', 'tasks'] },
-      ],
+      offers: [{ tenant_id: admin.tenantId, tenant_name: tenantName, roles: ['viewer', 'deployer'] }],
     });
     expect(
       (await decide(userCode, headers, { decision: 'approve', tenant_id: admin.tenantId, roles: ['viewer'] }))

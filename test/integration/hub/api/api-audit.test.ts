@@ -40,6 +40,11 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
     client
       .call('DELETE', `/v2/deployments/${ids['deployment_id']}`)
       .then(() => api.store.sql('DELETE FROM deployments WHERE id = $1', [ids['deployment_id']])),
+  'POST /v2/deployments/:deployment_id/tasks': (_, ids) =>
+    api.store.sql('UPDATE deployments SET active_revision_id = $2 WHERE id = $1', [
+      ids['deployment_id'],
+      ids['revision_id'],
+    ]),
   // If it does not exist, nothing changes.
   'DELETE /v2/integrations/:integration_id/webhook-secret': (client, ids) =>
     client.call('POST', `/v2/integrations/${ids['integration_id']}/webhook-secret`),

@@ -50,10 +50,12 @@ describe('If-Match', () => {
 
 describe('Idempotency-Key', () => {
   const key = { 'idempotency-key': 'once' };
-  /** Those that make a deployment or a revision; and webhooks, whose deliveries GitLab names with it. */
+  /** Those that make a deployment, a revision or a task; and webhooks, whose deliveries GitLab names with it. */
   const isHonoured = (url: string) =>
     url === '/v2/webhooks/:integration_id' ||
-    /^\/v2\/deployments(\/:deployment_id\/revisions(\/:revision_id\/(rollback|redeploy))?)?$/.test(url);
+    /^\/v2\/deployments(\/:deployment_id\/(tasks|revisions(\/:revision_id\/(rollback|redeploy))?))?$/.test(
+      url,
+    );
 
   test('is rejected with 422 by each POST that does not support it', async () => {
     // Pages for people are apart.

@@ -126,7 +126,7 @@ async function readerInTheWay() {
   await client.query(
     'ALTER TABLE listeners DROP COLUMN awaits_inventory, DROP COLUMN abilities, DROP COLUMN state_version',
   );
-  await client.query('DROP TABLE deployment_hosts, uploads');
+  await client.query('DROP TABLE deployment_hosts, uploads, tasks');
   await client.query('DROP TABLE device_logins, access_tokens, sessions, people');
   await client.query('DROP FUNCTION berth_claim_hosts CASCADE');
   await client.query('ALTER TABLE tenants DROP COLUMN domain_token');

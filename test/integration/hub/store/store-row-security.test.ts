@@ -94,6 +94,12 @@ async function seed(): Promise<void> {
     `INSERT INTO uploads (deployment_id, tenant_id, digest, bytes) VALUES ($1, $2, 'sha256:a', 1)`,
     [ids[0]?.deployment, owner],
   );
+  await store.sql(
+    `INSERT INTO tasks (id, tenant_id, deployment_id, listener_id, name, namespace, app_name, origin, component, command,
+       timeout_seconds, actor_kind)
+     VALUES ($1, $2, $3, $1, 't', 'n', 'a', 'api', 'api', '[]', 1, 'api_key')`,
+    [uuidv7(), owner, ids[0]?.deployment],
+  );
   // What refers to more than its tenant.
   const [integration, request] = [uuidv7(), uuidv7()];
   await store.sql(

@@ -39,8 +39,10 @@ test('marks every route that may wait: those with wait_seconds, those that strea
     '/v2/deployments/:deployment_id/objects/:kind/:name',
     '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
     '/v2/deployments/:deployment_id/sources',
+    '/v2/deployments/:deployment_id/tasks/:task_id/logs',
     '/v2/events',
     '/v2/listeners/:listener_id/log-requests',
+    '/v2/listeners/:listener_id/tasks',
     '/v2/listeners/:listener_id/work',
     '/v2/watch',
   ]);

@@ -66,7 +66,7 @@ function sender(schema: unknown, name: string): Parameter['send'] {
 }
 
 /** The calls of listeners are read as earlier versions of the hub read them. */
-const OF_LISTENERS = /^GET \/v2\/listeners\/\{listener_id\}\/(work|log-requests) /;
+const OF_LISTENERS = /^GET \/v2\/listeners\/\{listener_id\}\/(work|log-requests|tasks) /;
 
 const ofType = (type: string) =>
   parameters.filter(({ title, schema }) => schema.type === type && !OF_LISTENERS.test(title));

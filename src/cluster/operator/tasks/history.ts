@@ -1,0 +1,35 @@
+import { compareText } from '../../../domain/core/compare-text.ts';
+import { isFinalTaskState, TASK_HISTORY } from '../../../domain/tasks/task.ts';
+import type { TaskResource } from './observed-task.ts';
+
+/** The bounded history of tasks. Pure. */
+
+/** When the task ended, in ms since the epoch; null: it has not ended. */
+function endOf({ status }: TaskResource): number | null {
+  if (status?.state === undefined || !isFinalTaskState(status.state)) return null;
+  return Date.parse(status.completionTime ?? '') || 0;
+}
+
+export interface History {
+  readonly expired: readonly TaskResource[];
+  /** When the next task expires, in ms since the epoch; null: never. */
+  readonly recheckAt: number | null;
+}
+
+/** The ended tasks of one deployment that are removed: those above the number, the oldest first, and those above the age. */
+export function historyOf(tasks: readonly TaskResource[], now: Date): History {
+  const over = tasks
+    .flatMap((task) => {
+      const at = endOf(task);
+      return at === null || task.metadata.deletionTimestamp !== undefined ? [] : [{ task, at }];
+    })
+    .sort((a, b) => b.at - a.at || compareText(b.task.metadata.name, a.task.metadata.name));
+  const lifetime = TASK_HISTORY.taskSeconds * 1000;
+  const isExpired = ({ at }: { at: number }, index: number) =>
+    index >= TASK_HISTORY.tasks || at + lifetime <= now.getTime();
+  const oldest = over.filter((entry, index) => !isExpired(entry, index)).at(-1);
+  return {
+    expired: over.filter(isExpired).map(({ task }) => task),
+    recheckAt: oldest === undefined ? null : oldest.at + lifetime,
+  };
+}

@@ -1,0 +1,91 @@
+import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
+import { resolvePolicy } from '../../../domain/policy/policy.ts';
+import { sleep, systemClock } from '../../kube/client/clock.ts';
+import { hasResource } from '../../kube/client/discovery.ts';
+import { runWorkers } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { CacheHealth, Caches } from '../observe/caches.ts';
+import type { OperatorOptions } from '../operator.ts';
+import { TaskCaches } from './task-caches.ts';
+import { TaskController } from './task-controller.ts';
+
+/** The tasks of one leader term: caches, controller and queue. */
+
+export interface Tasks {
+  /** Runs until the term ends; resolves when all work has stopped. Waits for the custom resource if the cluster lacks it. */
+  run(term: AbortSignal, abort: AbortSignal): Promise<void>;
+  /** Queue of task reconciles. */
+  readonly queue: WorkQueue;
+  stats(): CacheHealth[];
+}
+
+/** Concurrent reconciles of tasks, and those of one tenant. */
+const TASK_WORKERS = 8;
+const MAX_WORKERS_OF_TENANT = 3;
+/** Interval of the check whether the custom resource exists. */
+const DISCOVERY_MS = 30_000;
+
+export function createTasks(
+  { client, namespaces, config, policy, logger, discoveryMs, clock = systemClock }: OperatorOptions,
+  { caches, isLeader }: { caches: Caches; isLeader: () => boolean },
+): Tasks {
+  const queue = new WorkQueue({
+    tenantOf: (key) => key.slice(0, key.indexOf('/')),
+    perTenant: MAX_WORKERS_OF_TENANT,
+    clock,
+  });
+  const taskCaches = new TaskCaches({ client, namespaces, logger });
+  const controller = new TaskController({
+    client,
+    caches: taskCaches,
+    view: caches,
+    policy: policy ?? resolvePolicy(config.hosting),
+    mayAct: isLeader,
+    clock,
+    logger,
+  });
+  taskCaches.onChange((key) => queue.add(key));
+  caches.onChange((key) => {
+    for (const task of taskCaches.keysOf(key)) queue.add(task);
+  });
+  let isStarted = false;
+
+  /** Waits until the cluster has the custom resource. An operator without it works, but runs no tasks. */
+  async function waitForDefinition(term: AbortSignal): Promise<void> {
+    const { apiVersion, plural, group } = DEPLOYMENT_TASK;
+    for (let hasWarned = false; !term.aborted; hasWarned = true) {
+      const found = await hasResource(client, apiVersion, plural, term).catch(() => false);
+      if (found || term.aborted) return;
+      logger[hasWarned ? 'debug' : 'warn'](
+        {},
+        `the cluster has no ${plural}.${group}, so no tasks run; next: kubectl apply --server-side -f crds/`,
+      );
+      await sleep(clock, discoveryMs ?? DISCOVERY_MS, term);
+    }
+  }
+
+  return {
+    run: async (term, abort) => {
+      await waitForDefinition(term);
+      if (term.aborted) return;
+      taskCaches.start();
+      isStarted = true;
+      try {
+        await taskCaches.waitForSync(term);
+        if (term.aborted) return;
+        await runWorkers({
+          queue,
+          reconcile: (key, signal) => controller.reconcile(key, signal),
+          workers: TASK_WORKERS,
+          logger,
+          signal: term,
+          abort,
+        });
+      } finally {
+        await taskCaches.stop();
+      }
+    },
+    queue,
+    stats: () => (isStarted ? taskCaches.stats() : []),
+  };
+}

@@ -1,0 +1,357 @@
+import { contentHash } from '../../../domain/core/hash.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Component } from '../../../domain/resource-spec/components.ts';
+import { isFinalTaskState, type TaskState } from '../../../domain/tasks/task.ts';
+import { LOG_CHANNEL } from '../builds/build-logs.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, asc, count, desc, eq, isNull, sql } from '../core/drizzle.ts';
+import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
+import type { Page } from '../core/records.ts';
+import { deployments, listeners, tasks, tenants } from '../core/schema.ts';
+
+/**
+ * Tasks of deployments: requests of clients, orders for listeners, and the states that listeners report. A row without
+ * `ended_at` is an order, until its listener has reported a final state.
+ */
+
+export type TaskRow = typeof tasks.$inferSelect;
+
+/** A task with what its shown state depends on. */
+export interface TaskRecord extends TaskRow {
+  /** Epoch of the current lease of the listener. */
+  readonly leaseEpoch: number;
+}
+
+/** Number of ended tasks of a deployment that are kept. */
+const MAX_ENDED = 500;
+
+/** A state, or UNKNOWN while no listener observes a task that may have started. */
+export type ShownTaskState = TaskState | 'UNKNOWN';
+
+/**
+ * The state of a task. A state of a former lease is not shown as current.
+ * @param isAlive whether the listener observes the cluster now
+ */
+export function shownState(
+  { state, endedAt, handedOutAt, seenEpoch, leaseEpoch }: TaskRecord,
+  isAlive: boolean,
+): ShownTaskState {
+  if (endedAt !== null || handedOutAt === null) return state;
+  if (!isAlive) return 'UNKNOWN';
+  return seenEpoch !== null && seenEpoch !== leaseEpoch ? 'UNKNOWN' : state;
+}
+
+export interface NewTask {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  readonly listenerId: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly appName: string;
+  readonly revisionId: string;
+  readonly revisionNumber: number;
+  readonly component: Component;
+  readonly command: readonly string[];
+  readonly timeoutSeconds: number;
+  readonly cpu: number | null;
+  readonly memoryMb: number | null;
+  readonly actor: Actor;
+}
+
+/** SQL that wakes the listener, or the readers of its tasks. */
+const wake = (listenerId: string) => sql`SELECT pg_notify(${LOG_CHANNEL}, ${listenerId})`;
+
+/**
+ * The number of tasks of a tenant that have not ended. The tenant is locked until the transaction ends, so that of two
+ * concurrent requests, the second sees the first.
+ */
+export async function lockRunningTasks({ drizzle }: Transaction, tenantId: string): Promise<number> {
+  // Foreign keys to the tenant do not wait for this lock.
+  await drizzle.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for('no key update');
+  const [row] = await drizzle
+    .select({ found: count() })
+    .from(tasks)
+    .where(and(eq(tasks.tenantId, tenantId), isNull(tasks.endedAt)));
+  return row?.found ?? 0;
+}
+
+/** Adds a task, records who requested it, and removes the oldest ended tasks of the deployment. */
+export async function insertTask(
+  transaction: Transaction,
+  { actor, ...task }: NewTask,
+  message: string,
+): Promise<void> {
+  const { drizzle } = transaction;
+  await drizzle.insert(tasks).values({ ...task, ...actorColumns(actor), origin: 'api' });
+  await trim(transaction, task.deploymentId);
+  await appendEvents(transaction, [
+    {
+      tenantId: task.tenantId,
+      deploymentId: task.deploymentId,
+      revisionId: task.revisionId,
+      actor,
+      reason: 'TaskRequested',
+      message,
+      details: { task_id: task.id },
+    },
+  ]);
+  await drizzle.execute(wake(task.listenerId));
+}
+
+async function trim({ drizzle }: Transaction, deploymentId: string): Promise<void> {
+  await drizzle.execute(sql`DELETE FROM ${tasks} WHERE ${tasks.id} IN (
+    SELECT t.id FROM ${tasks} t WHERE t.deployment_id = ${deploymentId} AND t.ended_at IS NOT NULL
+    ORDER BY t.id DESC OFFSET ${MAX_ENDED})`);
+}
+
+const columns = { task: tasks, leaseEpoch: listeners.leaseEpoch };
+const toRecord = ({ task, leaseEpoch }: { task: TaskRow; leaseEpoch: number | null }): TaskRecord => ({
+  ...task,
+  leaseEpoch: leaseEpoch ?? 0,
+});
+
+/** The tasks of a deployment, newest first. */
+export async function listTasks(
+  { drizzle }: Reader,
+  tenantId: string,
+  deploymentId: string,
+  { limit, offset }: Page,
+): Promise<TaskRecord[]> {
+  const rows = await drizzle
+    .select(columns)
+    .from(tasks)
+    .leftJoin(listeners, eq(listeners.id, tasks.listenerId))
+    .where(and(eq(tasks.tenantId, tenantId), eq(tasks.deploymentId, deploymentId)))
+    .orderBy(desc(tasks.id))
+    .limit(limit)
+    .offset(offset);
+  return rows.map(toRecord);
+}
+
+/** null: the deployment has no such task. */
+export async function findTask(
+  { drizzle }: Reader,
+  tenantId: string,
+  deploymentId: string,
+  taskId: string,
+): Promise<TaskRecord | null> {
+  const [row] = await drizzle
+    .select(columns)
+    .from(tasks)
+    .leftJoin(listeners, eq(listeners.id, tasks.listenerId))
+    .where(and(eq(tasks.tenantId, tenantId), eq(tasks.deploymentId, deploymentId), eq(tasks.id, taskId)));
+  return row === undefined ? null : toRecord(row);
+}
+
+/**
+ * Requests the cancellation of a task, and records who did. A task that no listener has got is cancelled at once. Has no effect
+ * if the task has ended, or its cancellation was requested before.
+ */
+export async function cancelTask(
+  transaction: Transaction,
+  { id, tenantId, deploymentId, listenerId, revisionId, name }: TaskRecord,
+  actor: Actor,
+): Promise<void> {
+  const { drizzle } = transaction;
+  const unsent = sql`${tasks.handedOutAt} IS NULL`;
+  const { rowCount } = await drizzle
+    .update(tasks)
+    .set({
+      cancelRequestedAt: sql`now()`,
+      state: sql`CASE WHEN ${unsent} THEN 'CANCELLED' ELSE ${tasks.state} END`,
+      endedAt: sql`CASE WHEN ${unsent} THEN now() END`,
+    })
+    .where(and(eq(tasks.id, id), isNull(tasks.endedAt), isNull(tasks.cancelRequestedAt)));
+  if (rowCount === 0) return;
+  await appendEvents(transaction, [
+    {
+      tenantId,
+      deploymentId,
+      revisionId,
+      actor,
+      reason: 'TaskCancelRequested',
+      message: `The cancellation of the task ${name} was requested.`,
+      details: { task_id: id },
+    },
+  ]);
+  await drizzle.execute(wake(listenerId));
+}
+
+/** Tasks of a listener that have not ended, and the version of this set. */
+export interface Orders {
+  readonly version: string;
+  readonly rows: readonly TaskRow[];
+}
+
+/** The tasks of a listener that have not ended, the oldest first. */
+export async function readOrders({ drizzle }: Reader, listenerId: string, limit: number): Promise<Orders> {
+  const rows = await drizzle
+    .select()
+    .from(tasks)
+    .where(and(eq(tasks.listenerId, listenerId), isNull(tasks.endedAt)))
+    .orderBy(asc(tasks.id))
+    .limit(limit);
+  const version = contentHash(
+    rows.map(({ id, cancelRequestedAt, resourceUid }) => [
+      id,
+      cancelRequestedAt !== null,
+      resourceUid !== null,
+    ]),
+  );
+  return { version, rows };
+}
+
+/** Records that the orders are given to the listener. From now on, its tasks may start. */
+export async function handOutTasks({ drizzle }: Transaction, listenerId: string): Promise<void> {
+  await drizzle
+    .update(tasks)
+    .set({ handedOutAt: sql`now()` })
+    .where(and(eq(tasks.listenerId, listenerId), isNull(tasks.endedAt), isNull(tasks.handedOutAt)));
+}
+
+/** The status of a task as a listener reports it. */
+export interface ReportedTask {
+  readonly taskId: string | null;
+  readonly deploymentId: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly appName: string;
+  readonly uid: string | null;
+  readonly component: Component;
+  readonly command: readonly string[];
+  readonly timeoutSeconds: number;
+  readonly revision: { readonly id: string | null; readonly number: number } | null;
+  readonly state: TaskState;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly exitCode: number | null;
+  readonly createdAt: Date | null;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+}
+
+/** Stores a report. A final state stays. A task that was created outside the API gets a row. */
+export async function takeTaskReport(
+  transaction: Transaction,
+  listenerId: string,
+  epoch: number,
+  report: ReportedTask,
+): Promise<void> {
+  const found = await findReported(transaction, listenerId, report);
+  const row = found ?? (await addForeign(transaction, listenerId, report));
+  if (row === null || row.endedAt !== null) return;
+  const { state, reason, message, exitCode, startedAt, uid } = report;
+  const isFinal = isFinalTaskState(state);
+  await transaction.drizzle
+    .update(tasks)
+    .set({
+      state,
+      reason,
+      message,
+      exitCode,
+      seenEpoch: epoch,
+      handedOutAt: row.handedOutAt ?? sql`now()`,
+      startedAt: startedAt ?? row.startedAt,
+      ...(uid === null ? {} : { resourceUid: uid }),
+      ...(report.revision === null ? {} : { revisionNumber: report.revision.number }),
+      ...(isFinal ? { endedAt: report.endedAt ?? sql`now()` } : {}),
+    })
+    .where(eq(tasks.id, row.id));
+  if (isFinal) await recordEnd(transaction, listenerId, row, report);
+}
+
+async function findReported(
+  { drizzle }: Transaction,
+  listenerId: string,
+  { taskId, deploymentId, name, uid }: ReportedTask,
+): Promise<TaskRow | undefined> {
+  // A task of the API is found by its id and its name, so that a user of the cluster cannot report another one.
+  const isIt =
+    taskId !== null
+      ? and(eq(tasks.id, taskId), eq(tasks.name, name))
+      : and(eq(tasks.name, name), uid === null ? undefined : eq(tasks.resourceUid, uid));
+  const [row] = await drizzle
+    .select()
+    .from(tasks)
+    .where(and(eq(tasks.listenerId, listenerId), eq(tasks.deploymentId, deploymentId), isIt))
+    .for('update');
+  return row;
+}
+
+/** The row of a task that was created outside the API. null: it is not stored. */
+async function addForeign(
+  transaction: Transaction,
+  listenerId: string,
+  report: ReportedTask,
+): Promise<TaskRow | null> {
+  const {
+    taskId,
+    uid,
+    deploymentId,
+    createdAt,
+    revision,
+    state,
+    reason,
+    message,
+    exitCode,
+    startedAt,
+    endedAt,
+    ...rest
+  } = report;
+  if (taskId !== null || uid === null) return null;
+  const { drizzle } = transaction;
+  const [owner] = await drizzle
+    .select({ tenantId: deployments.tenantId })
+    .from(deployments)
+    .where(and(eq(deployments.id, deploymentId), eq(deployments.listenerId, listenerId)));
+  if (owner === undefined) return null;
+  const [row] = await drizzle
+    .insert(tasks)
+    .values({
+      ...rest,
+      id: uuidv7(),
+      tenantId: owner.tenantId,
+      deploymentId,
+      listenerId,
+      resourceUid: uid,
+      origin: 'custom-resource',
+      revisionId: revision?.id ?? null,
+      revisionNumber: revision?.number ?? null,
+      handedOutAt: sql`now()`,
+      ...actorColumns({ kind: 'system', name: 'custom resource' }),
+      ...(createdAt === null ? {} : { createdAt }),
+    })
+    .onConflictDoNothing()
+    .returning();
+  await trim(transaction, deploymentId);
+  return row ?? null;
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  SUCCEEDED: 'succeeded',
+  FAILED: 'failed',
+  TIMED_OUT: 'timed out',
+  CANCELLED: 'was cancelled',
+};
+
+async function recordEnd(
+  transaction: Transaction,
+  listenerId: string,
+  { id, tenantId, deploymentId, revisionId, name }: TaskRow,
+  { state, exitCode, message }: ReportedTask,
+): Promise<void> {
+  const why = message === null ? '' : `: ${message}`;
+  await appendEvents(transaction, [
+    {
+      tenantId,
+      deploymentId,
+      revisionId,
+      listenerId,
+      actor: { kind: 'listener', id: listenerId },
+      reason: 'TaskEnded',
+      message: `The task ${name} ${ENDS[state] ?? state}${why}.`,
+      details: { task_id: id, state, ...(exitCode === null ? {} : { exit_code: exitCode }) },
+    },
+  ]);
+}
