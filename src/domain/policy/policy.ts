@@ -186,11 +186,13 @@ const policyShape = {
         'Maximum number of uploads of a tenant that one API process receives at the same time. Others wait for a short time.',
       ),
   }),
-  tasks: z.strictObject({
-    by_custom_resource: z
-      .boolean()
-      .describe('Whether tasks may be created as custom resources, outside the API.'),
-  }),
+  tasks: z
+    .strictObject({
+      by_custom_resource: z
+        .boolean()
+        .describe('Whether tasks may be created as custom resources, outside the API.'),
+    })
+    .describe('Tasks: commands that run once in the image of a deployment.'),
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
