@@ -60,132 +60,156 @@ const policyShape = {
     .array(z.enum(SECURITY_PROFILES))
     .max(SECURITY_PROFILES.length)
     .describe('Profiles that security_profile may have. baseline is never allowed in cloud.'),
-  health_checks: z.strictObject({
-    exec: z.boolean().describe('Whether health_checks may run commands in containers.'),
-    min_period_seconds: z
-      .int()
-      .min(1)
-      .max(HEALTH_CHECK_LIMITS.periodSeconds)
-      .describe('Minimum of period_seconds of health_checks.'),
-  }),
-  placement: z.strictObject({
-    selector_keys: patterns.describe(
-      "Labels of nodes that node selectors and node affinity may use. '*' matches any text. The key of a match by the name of " +
-        'a node is metadata.name.',
-    ),
-    affinity: z.boolean().describe('Whether affinity is allowed.'),
-    tolerations: patterns.describe(
-      "Taints that may be tolerated, as key[=value][:effect]. '*' matches any text. An absent part matches everything.",
-    ),
-  }),
-  secret_references: z.strictObject({
-    labelled_only: z
-      .boolean()
-      .describe(
-        'Whether pods may use only Secrets of the namespace that have the label berth.dev/referenceable=true: by secret_references, volumes, envFrom and valueFrom.',
+  health_checks: z
+    .strictObject({
+      exec: z.boolean().describe('Whether health_checks may run commands in containers.'),
+      min_period_seconds: z
+        .int()
+        .min(1)
+        .max(HEALTH_CHECK_LIMITS.periodSeconds)
+        .describe('Minimum of period_seconds of health_checks.'),
+    })
+    .describe('Rules for health_checks.'),
+  placement: z
+    .strictObject({
+      selector_keys: patterns.describe(
+        "Labels of nodes that node selectors and node affinity may use. '*' matches any text. The key of a match by the name of " +
+          'a node is metadata.name.',
       ),
-    max_secrets: amount(100).describe(
-      'Maximum number of different Secrets that secret_references of a deployment may name.',
-    ),
-  }),
-  volumes: z.strictObject({
-    nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
-    csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
-  }),
-  resources: z.strictObject({
-    allowed_extended: patterns.describe(
-      "Resources that a container may request in addition to cpu, memory and ephemeral-storage, such as example.com/gpu or hugepages-2Mi. '*' matches any text.",
-    ),
-    default_limits: z
-      .boolean()
-      .describe(
-        'Whether the cluster sets limits for containers without limits. A request above the default limit then needs ' +
-          'its own limit.',
+      affinity: z.boolean().describe('Whether affinity is allowed.'),
+      tolerations: patterns.describe(
+        "Taints that may be tolerated, as key[=value][:effect]. '*' matches any text. An absent part matches everything.",
       ),
-  }),
-  service_accounts: z.strictObject({
-    allowed: patterns.describe("Names that service_account_name may have. '*' matches any text."),
-    refused: patterns.describe('Names that service_account_name may not have, even if they are allowed.'),
-  }),
+    })
+    .describe('Rules for placement, and for node selectors, affinity and tolerations of pods.'),
+  secret_references: z
+    .strictObject({
+      labelled_only: z
+        .boolean()
+        .describe(
+          'Whether pods may use only Secrets of the namespace that have the label berth.dev/referenceable=true: by secret_references, volumes, envFrom and valueFrom.',
+        ),
+      max_secrets: amount(100).describe(
+        'Maximum number of different Secrets that secret_references of a deployment may name.',
+      ),
+    })
+    .describe('Rules for Secrets that pods use.'),
+  volumes: z
+    .strictObject({
+      nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
+      csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
+    })
+    .describe('Types of volumes.'),
+  resources: z
+    .strictObject({
+      allowed_extended: patterns.describe(
+        "Resources that a container may request in addition to cpu, memory and ephemeral-storage, such as example.com/gpu or hugepages-2Mi. '*' matches any text.",
+      ),
+      default_limits: z
+        .boolean()
+        .describe(
+          'Whether the cluster sets limits for containers without limits. A request above the default limit then needs ' +
+            'its own limit.',
+        ),
+    })
+    .describe('Rules for resources of containers.'),
+  service_accounts: z
+    .strictObject({
+      allowed: patterns.describe("Names that service_account_name may have. '*' matches any text."),
+      refused: patterns.describe('Names that service_account_name may not have, even if they are allowed.'),
+    })
+    .describe('Rules for service_account_name.'),
   service_account_token_audiences: patterns.describe(
     'Allowed audiences of projected ServiceAccount tokens. The API server is never allowed.',
   ),
-  metadata: z.strictObject({
-    refused_domains: patterns.describe(
-      'Labels and annotations are rejected if the domain before the slash of their key is one of these domains, or ' +
-        "is below one of these domains. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
-    ),
-    refused_keys: patterns.describe('Keys that are rejected.'),
-    allowed_keys: patterns.describe(
-      "Keys that are allowed although their domain is rejected. '*' matches any text.",
-    ),
-  }),
-  custom_url: z.strictObject({
-    allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
-    refused_hosts: patterns.describe(
-      'Hosts that custom_url and domains may not have, even if they are allowed.',
-    ),
-  }),
-  domains: z.strictObject({
-    allowed_hosts: patterns.describe(
-      "Hosts that domains may contain. '*' matches any text. In self_hosted, the default is custom_url.allowed_hosts.",
-    ),
-    refused_hosts: patterns.describe(
-      'Hosts that domains may not contain, even if they are allowed, in addition to custom_url.refused_hosts.',
-    ),
-    require_proof: z
-      .boolean()
-      .describe(
-        'Whether a host is routed only after its TXT record _berth-challenge.HOST was found with the value for the tenant.',
+  metadata: z
+    .strictObject({
+      refused_domains: patterns.describe(
+        'Labels and annotations are rejected if the domain before the slash of their key is one of these domains, or ' +
+          "is below one of these domains. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
       ),
-  }),
-  namespaces: z.strictObject({
-    refused: patterns.describe(
-      'Namespaces that a client may not choose if the listener has no list of namespaces and therefore serves all.',
-    ),
-  }),
-  database: z.strictObject({
-    min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
-      'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. ' +
-        'If this number is sufficient for the largest expected scale, scaling does not restart databases. 0: as many ' +
-        'connections as the scales need, in steps of 100.',
-    ),
-    volume_removal: z
-      .boolean()
-      .describe(
-        'Whether database.remove_volume may delete the volume of a database that is switched off. If not, the volume is ' +
-          'kept until the deployment is deleted.',
+      refused_keys: patterns.describe('Keys that are rejected.'),
+      allowed_keys: patterns.describe(
+        "Keys that are allowed although their domain is rejected. '*' matches any text.",
       ),
-  }),
-  uploads: z.strictObject({
-    packed_mb: z
-      .int()
-      .min(1)
-      .max(MAX_PACKED_MB)
-      .describe('Maximum size of an uploaded folder in MiB, as it is sent.'),
-    unpacked_mb: z
-      .int()
-      .min(1)
-      .max(MAX_UNPACKED_MB)
-      .describe('Maximum size of an uploaded folder in MiB without compression.'),
-    entries: z
-      .int()
-      .min(1)
-      .max(MAX_ENTRIES)
-      .describe('Maximum number of files, folders and links of an uploaded folder.'),
-    path_bytes: z
-      .int()
-      .min(1)
-      .max(4096)
-      .describe('Maximum length of a path in an uploaded folder, in bytes.'),
-    at_once: z
-      .int()
-      .min(1)
-      .max(MAX_UPLOADS_AT_ONCE)
-      .describe(
-        'Maximum number of uploads of a tenant that one API process receives at the same time. Others wait for a short time.',
+    })
+    .describe('Rules for labels and annotations.'),
+  custom_url: z
+    .strictObject({
+      allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
+      refused_hosts: patterns.describe(
+        'Hosts that custom_url and domains may not have, even if they are allowed.',
       ),
-  }),
+    })
+    .describe('Rules for custom_url.'),
+  domains: z
+    .strictObject({
+      allowed_hosts: patterns.describe(
+        "Hosts that domains may contain. '*' matches any text. In self_hosted, the default is custom_url.allowed_hosts.",
+      ),
+      refused_hosts: patterns.describe(
+        'Hosts that domains may not contain, even if they are allowed, in addition to custom_url.refused_hosts.',
+      ),
+      require_proof: z
+        .boolean()
+        .describe(
+          'Whether a host is routed only after its TXT record _berth-challenge.HOST was found with the value for the tenant.',
+        ),
+    })
+    .describe('Rules for domains.'),
+  namespaces: z
+    .strictObject({
+      refused: patterns.describe(
+        'Namespaces that a client may not choose if the listener has no list of namespaces and therefore serves all.',
+      ),
+    })
+    .describe('Rules for namespaces.'),
+  database: z
+    .strictObject({
+      min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
+        'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. ' +
+          'If this number is sufficient for the largest expected scale, scaling does not restart databases. 0: as many ' +
+          'connections as the scales need, in steps of 100.',
+      ),
+      volume_removal: z
+        .boolean()
+        .describe(
+          'Whether database.remove_volume may delete the volume of a database that is switched off. If not, the volume is ' +
+            'kept until the deployment is deleted.',
+        ),
+    })
+    .describe('Rules for databases.'),
+  uploads: z
+    .strictObject({
+      packed_mb: z
+        .int()
+        .min(1)
+        .max(MAX_PACKED_MB)
+        .describe('Maximum size of an uploaded folder in MiB, as it is sent.'),
+      unpacked_mb: z
+        .int()
+        .min(1)
+        .max(MAX_UNPACKED_MB)
+        .describe('Maximum size of an uploaded folder in MiB without compression.'),
+      entries: z
+        .int()
+        .min(1)
+        .max(MAX_ENTRIES)
+        .describe('Maximum number of files, folders and links of an uploaded folder.'),
+      path_bytes: z
+        .int()
+        .min(1)
+        .max(4096)
+        .describe('Maximum length of a path in an uploaded folder, in bytes.'),
+      at_once: z
+        .int()
+        .min(1)
+        .max(MAX_UPLOADS_AT_ONCE)
+        .describe(
+          'Maximum number of uploads of a tenant that one API process receives at the same time. Others wait for a short time.',
+        ),
+    })
+    .describe('Limits of uploaded folders.'),
   tasks: z
     .strictObject({
       by_custom_resource: z
@@ -193,9 +217,13 @@ const policyShape = {
         .describe('Whether tasks may be created as custom resources, outside the API.'),
     })
     .describe('Tasks: commands that run once in the image of a deployment.'),
-  caps: capsSchema,
+  caps: capsSchema.describe('Maximum values of single deployments.'),
   caps_by_type: z
-    .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
+    .strictObject(
+      Object.fromEntries(
+        DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional().describe(`Caps of ${type}.`)]),
+      ),
+    )
     .describe('Different caps for a deployment_type.'),
   tenant_quotas: tenantQuotasSchema.describe(
     'Limits of the total usage of all deployments of a tenant, unless an admin sets other limits for the tenant.',

@@ -97,8 +97,8 @@ function addUndeclaredFields(app: FastifyInstance): void {
   app.addHook('preSerialization', async (_request, { statusCode }, result) => {
     // The error handler has no result.
     if (statusCode >= 400 || result === null) return result;
-    const { resources } = result as { resources?: readonly object[] };
-    const items = resources === undefined ? {} : { resources: resources.map(withUndeclared) };
+    const { resources } = result as { resources?: unknown };
+    const items = Array.isArray(resources) ? { resources: resources.map(withUndeclared) } : {};
     return { ...withUndeclared(result as object), ...items };
   });
 }
