@@ -23,6 +23,7 @@ export const queryClient: QueryClient = new QueryClient({
       staleTime: 30_000,
       retry: (failures, error) => failures < RETRIES && isTemporary(error),
     },
-    mutations: { retry: false, networkMode: 'always' },
+    // A finished mutation would keep what was typed, secrets included.
+    mutations: { retry: false, networkMode: 'always', gcTime: 0 },
   },
 });

@@ -18,8 +18,10 @@ const FAILED: ReadonlySet<RevisionStatus> = new Set([
 /** Reasons with which a rollout ends without success. A change of source_config has no revision that fails. */
 const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
 
-const formerServes = ({ active_revision_id: active, latest_revision_id: latest }: Deployment) =>
-  active !== null && active !== latest ? ' The former revision still serves.' : '';
+function formerServes({ conditions, active_revision_id: active, latest_revision_id: latest }: Deployment) {
+  const serves = conditions.some(({ type, status }) => type === 'Serving' && status === 'True');
+  return serves && active !== null && active !== latest ? ' The former revision still serves.' : '';
+}
 
 /** A failed change; null: nothing has failed. */
 function failureOf(deployment: Deployment, explanation: Explanation | null): string | null {

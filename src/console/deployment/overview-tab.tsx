@@ -1,5 +1,5 @@
 import { RolloutTimeline } from '../timeline/timeline.tsx';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import styles from './deployment.module.css';
@@ -56,7 +56,7 @@ function Conditions() {
             <tr key={condition.type}>
               <th scope="row">{condition.type}</th>
               <td>
-                <Mark tone={isStale ? 'unsure' : toneOfCondition(condition)} text={condition.status} />
+                <StateMark tone={toneOfCondition(condition)} text={condition.status} isStale={isStale} />
               </td>
               <td>{condition.reason}</td>
               <td>{condition.message}</td>

@@ -1,5 +1,5 @@
 import type { DeploymentStatus, RevisionStatus } from '../api/types.ts';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import type { Tone } from '../ui/tone.ts';
 import { toneOfDeployment, toneOfRevision } from './status.ts';
 
@@ -14,9 +14,7 @@ interface StatusMarkProps<Status> {
 /** A component that shows statuses of one kind. */
 const markWith = <Status extends string>(toneOf: (status: Status) => Tone) =>
   function StatusMark({ status, isStale }: StatusMarkProps<Status>) {
-    return (
-      <Mark tone={isStale ? 'unsure' : toneOf(status)} text={isStale ? `last known: ${status}` : status} />
-    );
+    return <StateMark tone={toneOf(status)} text={status} isStale={isStale} />;
   };
 
 export const DeploymentMark = markWith<DeploymentStatus>(toneOfDeployment);

@@ -53,7 +53,6 @@ function NewValue({ row, number, isStored, onChange }: RowProps) {
       <input
         aria-label={`Name of secret ${number}`}
         value={row.name}
-        readOnly={isStored}
         autoComplete="off"
         onChange={({ target }) => onChange({ ...row, name: target.value })}
       />
@@ -86,7 +85,7 @@ interface SecretsInputProps extends FieldProps {
 
 export function SecretsInput({ field, path, value, onChange, stored }: SecretsInputProps) {
   const { errors } = useFormSettings();
-  const reveal = useMutation({ mutationFn: async () => stored.reveal?.() ?? null, gcTime: 0 });
+  const reveal = useMutation({ mutationFn: async () => stored.reveal?.() ?? null });
   const rows = rowsOf(value);
   const change = (index: number, row: SecretRow | null) =>
     onChange(row === null ? rows.toSpliced(index, 1) : rows.with(index, row));

@@ -1,4 +1,5 @@
 import {
+  hashKey,
   type InfiniteData,
   infiniteQueryOptions,
   type QueryClient,
@@ -6,6 +7,7 @@ import {
 } from '@tanstack/react-query';
 import { read, type TenantApi } from '../api/client.ts';
 import { fleetKey, tenantKey } from '../api/keys.ts';
+import { requestAgain } from '../live/request-again.ts';
 import { type Filters, queryOf } from './filters.ts';
 import { type FleetPage, nextOffset, PAGE_SIZE, withChanges } from './pages.ts';
 
@@ -32,6 +34,10 @@ function idsToRequest({ deployment_ids: given }: Filters, changed: readonly stri
   return changed.filter((id) => wanted.has(id));
 }
 
+let requests = 0;
+/** Number of the newest request for a row of a list. An older response that arrives later is not used. */
+const newest = new Map<string, number>();
+
 /** Requests the rows of changed deployments, and puts them into the loaded pages. */
 export async function refreshRows(
   client: QueryClient,
@@ -41,14 +47,22 @@ export async function refreshRows(
   const { queryKey } = fleetQuery(api, filters);
   const ids = idsToRequest(filters, changed);
   if (ids.length === 0) return;
-  const isFetching = client.getQueryState(queryKey)?.fetchStatus === 'fetching';
-  if (ids.length > MAX_IDS || isFetching) return client.invalidateQueries({ queryKey, exact: true });
+  const list = hashKey(queryKey);
+  const { fetchStatus, status } = client.getQueryState(queryKey) ?? {};
+  // Single rows would hide that the request of the whole list has failed.
+  if (ids.length > MAX_IDS || fetchStatus === 'fetching' || status === 'error')
+    return requestAgain(client, (key) => hashKey(key) === list);
+  requests += 1;
+  const request = requests;
+  for (const id of ids) newest.set(`${list} ${id}`, request);
   const query = { ...queryOf(filters), deployment_ids: ids.join(','), limit: MAX_IDS };
   try {
     const { resources } = await read(api.GET('/v2/deployments', { params: { query } }));
+    const own = new Set(ids.filter((id) => newest.get(`${list} ${id}`) === request));
+    const rows = resources.filter(({ id }) => own.has(id));
     client.setQueryData<InfiniteData<FleetPage, number>>(
       queryKey,
-      (data) => data && { ...data, pages: withChanges(data.pages, ids, resources) },
+      (data) => data && { ...data, pages: withChanges(data.pages, [...own], rows) },
     );
   } catch {
     // The request of the whole list shows the error, and marks the rows as not current.

@@ -72,6 +72,11 @@ export function valueOfYaml(text: string): { readonly value: Json | undefined } 
   const parsed = parsedText(text);
   const [error] = parsed.errors;
   if (error !== undefined) return { error: firstLine(error.message) };
-  const value = parsed.toJS({ maxAliasCount: MAX_ALIASES }) as Json | undefined;
-  return { value: value == null ? undefined : withoutNulls(value) };
+  try {
+    const value = parsed.toJS({ maxAliasCount: MAX_ALIASES }) as Json | undefined;
+    return { value: value == null ? undefined : withoutNulls(value) };
+  } catch (failure) {
+    // An alias (*name) without its anchor, or too many aliases.
+    return { error: firstLine(String(failure)) };
+  }
 }

@@ -1,14 +1,28 @@
 import type { Query, QueryClient } from '@tanstack/react-query';
 
-/** Whether the first request for the data is under way, whose answer may be older than the change. */
-const isFirstRequest = ({ state }: Query) => state.data === undefined && state.fetchStatus === 'fetching';
+/** Queries that are requested once more after the present request, whose answer may be older than the change. */
+const waiting = new WeakSet<Query>();
+
+/** Requests again after the present request. A request that each change cancelled would never end while much changes. */
+function afterPresent(query: Query, again: () => void): void {
+  if (waiting.has(query)) return;
+  waiting.add(query);
+  const ended = () => waiting.delete(query);
+  query.fetch().then(
+    () => {
+      ended();
+      again();
+    },
+    () => ended(),
+  );
+}
 
 /** Requests again what is shown, and marks the rest of the queries, so that they are requested when they are shown. */
 export function requestAgain(client: QueryClient, isMeant: (key: readonly unknown[]) => boolean): void {
   const queries = client.getQueryCache().findAll({ predicate: ({ queryKey }) => isMeant(queryKey) });
   for (const query of queries) {
     const again = () => void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
-    if (isFirstRequest(query)) query.fetch().then(again, () => undefined);
+    if (query.state.fetchStatus === 'fetching') afterPresent(query, again);
     else again();
   }
 }

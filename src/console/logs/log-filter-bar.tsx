@@ -1,7 +1,6 @@
 import type { FormEvent } from 'react';
 import type { Revision } from '../api/types.ts';
 import { shortId } from '../deployment/status.ts';
-import { useScope } from '../session/use-scope.ts';
 import { ChoiceField } from '../ui/fields/choice-field.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
 import { COMPONENTS, type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
@@ -10,6 +9,9 @@ import styles from './logs.module.css';
 interface LogFilterBarProps {
   readonly filters: LogFilters;
   readonly onChange: (filters: LogFilters) => void;
+  /** Whether values of secrets are shown as they were printed. null: the session may not see them. */
+  readonly unmasked: boolean | null;
+  readonly onUnmask: (unmasked: boolean) => void;
   /** The revisions that can be chosen. */
   readonly revisions: readonly Revision[];
   /** The containers that have printed lines. */
@@ -42,8 +44,8 @@ const withValue = (choices: Choices, value: string | undefined, label = value): 
 const revisionText = (id = '') => `Revision …${shortId(id)}`;
 
 /** The filters of the log. They are kept in the URL. */
-export function LogFilterBar({ filters, onChange, revisions, containers }: LogFilterBarProps) {
-  const maySeeSecrets = useScope('secrets:read');
+export function LogFilterBar(props: LogFilterBarProps) {
+  const { filters, onChange, unmasked, onUnmask, revisions, containers } = props;
   const isBuild = filters.source === 'build';
   const field = (name: LogFilterName) => ({
     value: filters[name] ?? '',
@@ -67,8 +69,13 @@ export function LogFilterBar({ filters, onChange, revisions, containers }: LogFi
               {...field('container')}
             />
             <ChoiceField label="Run" choices={RUNS} {...field('previous')} />
-            {maySeeSecrets && (
-              <ChoiceField label="Values of secrets" choices={MASKS} {...field('unmasked')} />
+            {unmasked !== null && (
+              <ChoiceField
+                label="Values of secrets"
+                choices={MASKS}
+                value={unmasked ? 'true' : ''}
+                onChange={(value) => onUnmask(value === 'true')}
+              />
             )}
           </>
         )}

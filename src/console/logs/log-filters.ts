@@ -21,8 +21,6 @@ export interface LogFilters {
   readonly revision?: string;
   readonly container?: string;
   readonly previous?: 'true';
-  /** Values of secrets as they were printed. */
-  readonly unmasked?: 'true';
   /** Text that the lines contain. */
   readonly q?: string;
 }
@@ -39,14 +37,16 @@ export function logFiltersOf(search: Search | LogFilters): LogFilters {
     revision: UUID.test(given['revision'] ?? '') ? given['revision'] : undefined,
     container: given['container'],
     previous: given['previous'] === 'true' ? 'true' : undefined,
-    unmasked: given['unmasked'] === 'true' ? 'true' : undefined,
     q: given['q'],
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== ''));
 }
 
 /** What is requested. Container and text are chosen from the lines that arrive. */
-export type LogRequest = Pick<LogFilters, 'source' | 'component' | 'revision' | 'previous' | 'unmasked'>;
+export interface LogRequest extends Pick<LogFilters, 'source' | 'component' | 'revision' | 'previous'> {
+  /** Values of secrets as they were printed. Not in the URL, because someone who opens a link has not asked for them. */
+  readonly unmasked?: 'true';
+}
 
 /** Whether the request has an answer that continues. The previous run of a container prints nothing more. */
 export const isFollowed = ({ source, previous }: LogRequest): boolean =>

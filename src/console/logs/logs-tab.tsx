@@ -1,10 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
 import { revisionsQuery } from '../deployment/queries.ts';
 import { Section } from '../deployment/section.tsx';
+import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Empty } from '../ui/empty.tsx';
 import { LogFilterBar } from './log-filter-bar.tsx';
@@ -39,18 +40,27 @@ export function LogsTab() {
   const { id, name, tenant_id: tenantId } = deployment;
   const filters = useSearch({ from: ROUTE });
   const navigate = useNavigate();
+  const maySeeSecrets = useScope('secrets:read');
+  const [wantsSecrets, setWantsSecrets] = useState(false);
+  const unmasked = maySeeSecrets && wantsSecrets;
   const { data } = useInfiniteQuery(revisionsQuery(useTenantApi(), id));
   const revisions = useMemo(() => data?.pages.flatMap(({ revisions }) => revisions) ?? [], [data]);
   const isBuild = filters.source === 'build';
   const built = isBuild ? revisions.filter(({ build }) => build !== null) : revisions;
   const revision = filters.revision ?? (isBuild ? built[0]?.id : undefined);
-  const request: LogRequest = { ...filters, ...(revision === undefined ? {} : { revision }) };
+  const request: LogRequest = {
+    ...filters,
+    ...(revision === undefined ? {} : { revision }),
+    ...(unmasked ? { unmasked: 'true' } : {}),
+  };
   const onChange = (search: LogFilters) =>
     void navigate({ to: ROUTE, params: { tenantId, deploymentId: id }, search, replace: true });
   const filterBar = (lines: LogLines) => (
     <LogFilterBar
       filters={{ ...filters, ...(revision === undefined ? {} : { revision }) }}
       onChange={onChange}
+      unmasked={maySeeSecrets ? unmasked : null}
+      onUnmask={setWantsSecrets}
       revisions={built}
       containers={containersOf(lines)}
     />

@@ -58,7 +58,6 @@ export function CreateKey({ isPlatform }: { readonly isPlatform: boolean }) {
   const action = useMutation({
     mutationFn: () => read(api.POST('/v2/api-keys', { body: bodyNow() })),
     // The answer contains the key, so the cache must not keep it.
-    gcTime: 0,
     onSuccess: useRequestAgain(),
   });
   const words = [

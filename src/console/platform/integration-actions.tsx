@@ -121,7 +121,6 @@ export function CreateWebhookSecret({ integration: { id, name } }: IntegrationAc
   const params = { path: { integration_id: id } };
   const action = useMutation({
     mutationFn: () => read(api.POST('/v2/integrations/{integration_id}/webhook-secret', { params })),
-    gcTime: 0,
     onSuccess: useRequestAgain(),
   });
   const path = `/v2/integrations/${id}/webhook-secret`;

@@ -1,3 +1,4 @@
+import type { ApiKey } from '../api/types.ts';
 import type { Search } from '../app/search.ts';
 
 /** API keys: the filter of the list, the form of a new key, and the state of a key. */
@@ -10,14 +11,17 @@ export interface KeyOwner {
 export const ownerOf = (search: Search | KeyOwner): KeyOwner =>
   search.owner === 'platform' ? { owner: 'platform' } : {};
 
-export const KEY_SCOPES = [
-  'deployments:read',
-  'deployments:write',
-  'secrets:read',
-  'listeners:run',
-  'admin',
-] as const;
-export type KeyScope = (typeof KEY_SCOPES)[number];
+export type KeyScope = ApiKey['scopes'][number];
+/** Every scope of the API. A missing one is a type error. */
+const SCOPES: Readonly<Record<KeyScope, true>> = {
+  'deployments:read': true,
+  'deployments:write': true,
+  'secrets:read': true,
+  'tasks:run': true,
+  'listeners:run': true,
+  admin: true,
+};
+export const KEY_SCOPES = Object.keys(SCOPES) as readonly KeyScope[];
 
 /** Lifetimes as `berth api-keys create --expires` takes them. Empty: no end. */
 export const LIFETIMES = [

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react';
+import { createContext, Fragment, type ReactNode, useContext, useEffect, useRef } from 'react';
 import { subjectOf } from '../api/keys.ts';
 import type { Session } from '../api/types.ts';
 import { Loading } from '../ui/loading.tsx';
@@ -50,7 +50,8 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
   }
   return (
     <SessionContext value={known}>
-      {children}
+      {/* Nothing that one person has typed or requested is shown to another one. */}
+      <Fragment key={known.actor_id}>{children}</Fragment>
       {session === null && <SignInAgain name={known.name} />}
     </SessionContext>
   );

@@ -25,9 +25,9 @@ export const methodsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** A request was rejected, because the session has ended. */
+/** A request was rejected without a session. It may have been sent before a sign-in, so the API decides whether the session has ended. */
 export function sessionEnded(client: QueryClient): void {
-  client.setQueryData(sessionQuery.queryKey, null);
+  void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
 }
 
 /** Requests everything again that was rejected without a session. */

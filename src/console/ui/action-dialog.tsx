@@ -38,6 +38,8 @@ export function ActionDialog(props: ActionDialogProps) {
   const [isOpen, setOpen] = useState(false);
   const form = useId();
   const close = () => {
+    // The result of a running action could not be shown again.
+    if (action.isPending) return;
     setOpen(false);
     action.reset();
     props.onClose?.();
@@ -56,7 +58,7 @@ export function ActionDialog(props: ActionDialogProps) {
       >
         {opens}
       </Button>
-      <Dialog title={title} isOpen={isOpen} onClose={close}>
+      <Dialog title={title} isOpen={isOpen} onClose={close} onlyByButton={result != null}>
         {result ?? (
           <>
             <form id={form} onSubmit={submit} className={styles['form']}>

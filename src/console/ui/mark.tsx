@@ -12,6 +12,17 @@ const SHAPES: Readonly<Record<Tone, string>> = {
   off: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm0 2a5 5 0 1 1 0 10A5 5 0 0 1 8 3Z',
 };
 
+/** A state that may be out of date is never shown as the present one. */
+export const StateMark = ({
+  tone,
+  text,
+  isStale,
+}: {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly isStale: boolean;
+}) => <Mark tone={isStale ? 'unsure' : tone} text={isStale ? `last known: ${text}` : text} />;
+
 /** A state as shape and text. */
 export const Mark = ({ tone, text }: { readonly tone: Tone; readonly text: string }) => (
   <span className={`${styles['mark']} ${styles[tone]}`}>

@@ -3,7 +3,7 @@ import { useNow } from './use-now.ts';
 
 /** A time relative to now. Its tooltip has the exact time. */
 export function Time({ at }: { readonly at: string }) {
-  const now = Math.max(useNow(), Date.now() - 5_000);
+  const now = useNow();
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {relativeText(at, now)}

@@ -2,7 +2,8 @@ import { useSyncExternalStore } from 'react';
 
 const STEP_MS = 5_000;
 
-const step = () => Math.floor(Date.now() / STEP_MS) * STEP_MS;
+/** Never before the present, so that nothing new seems to be in the future. */
+const step = () => Math.ceil(Date.now() / STEP_MS) * STEP_MS;
 
 function subscribe(changed: () => void): () => void {
   const timer = setInterval(changed, STEP_MS);

@@ -43,16 +43,16 @@ describe('progressOf', () => {
 
   test('fails with the latest revision, and says that the former one serves', () => {
     const failed = { revision_id: 'r2', number: 2, status: 'DEPLOY_FAILED' };
-    const shown = { ...ready, active_revision_id: 'r1' } as Deployment;
-    const progress = progressOf(shown, {
-      generation: 3,
-      explanation: failed as Explanation,
-      isStale: false,
-    });
-    expect(progress).toEqual({
+    const textOf = (serving: string) => {
+      const conditions = [{ type: 'Serving', status: serving, reason: '', message: '' }];
+      const shown = { ...ready, active_revision_id: 'r1', conditions } as Deployment;
+      return progressOf(shown, { generation: 3, explanation: failed as Explanation, isStale: false });
+    };
+    expect(textOf('True')).toEqual({
       state: 'failed',
       text: 'Revision 2 is DEPLOY_FAILED. The former revision still serves.',
     });
+    expect(textOf('Unknown').text).toBe('Revision 2 is DEPLOY_FAILED.');
     expect(follow({}, { ...failed, revision_id: 'r1' })).toBe('done');
   });
 

@@ -192,5 +192,6 @@ describe('YAML', () => {
     expect(valueOfYaml(' ')).toEqual({ value: undefined });
     expect(valueOfYaml('- name: a')).toEqual({ value: [{ name: 'a' }] });
     expect(valueOfYaml('[')).toHaveProperty('error');
+    expect(valueOfYaml('*name')).toHaveProperty('error');
   });
 });

@@ -21,6 +21,11 @@ export function TextFilter({
   const id = useId();
   const [text, setText] = useState(value);
   const sent = useRef(value);
+  // A page that renders often, such as a log, must not restart the timer.
+  const latest = useRef(onChange);
+  useEffect(() => {
+    latest.current = onChange;
+  });
   useEffect(() => {
     // The URL has changed by other means, such as the back button.
     if (value !== sent.current) {
@@ -32,10 +37,10 @@ export function TextFilter({
     if (text === sent.current) return;
     const timer = setTimeout(() => {
       sent.current = text;
-      onChange(text);
+      latest.current(text);
     }, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text, onChange]);
+  }, [text]);
   return (
     <div className={styles['field']}>
       <label htmlFor={id}>{label}</label>
