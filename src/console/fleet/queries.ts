@@ -9,6 +9,7 @@ import { read, type TenantApi } from '../api/client.ts';
 import { fleetKey, tenantKey } from '../api/keys.ts';
 import { requestAgain } from '../live/request-again.ts';
 import { type Filters, queryOf } from './filters.ts';
+import { NewestRequests } from './newest-requests.ts';
 import { type FleetPage, nextOffset, PAGE_SIZE, withChanges } from './pages.ts';
 
 /** Deployments that match filters, newest first. */
@@ -34,9 +35,7 @@ function idsToRequest({ deployment_ids: given }: Filters, changed: readonly stri
   return changed.filter((id) => wanted.has(id));
 }
 
-let requests = 0;
-/** Number of the newest request for a row of a list. An older response that arrives later is not used. */
-const newest = new Map<string, number>();
+const newestRequests = new NewestRequests();
 
 /** Requests the rows of changed deployments, and puts them into the loaded pages. */
 export async function refreshRows(
@@ -52,13 +51,11 @@ export async function refreshRows(
   // Single rows would hide that the request of the whole list has failed.
   if (ids.length > MAX_IDS || fetchStatus === 'fetching' || status === 'error')
     return requestAgain(client, (key) => hashKey(key) === list);
-  requests += 1;
-  const request = requests;
-  for (const id of ids) newest.set(`${list} ${id}`, request);
+  const ownRows = newestRequests.begin(list, ids);
   const query = { ...queryOf(filters), deployment_ids: ids.join(','), limit: MAX_IDS };
   try {
     const { resources } = await read(api.GET('/v2/deployments', { params: { query } }));
-    const own = new Set(ids.filter((id) => newest.get(`${list} ${id}`) === request));
+    const own = ownRows();
     const rows = resources.filter(({ id }) => own.has(id));
     client.setQueryData<InfiniteData<FleetPage, number>>(
       queryKey,

@@ -1,12 +1,8 @@
 /** Requests that repeat while much changes: each ends, and the last one is newer than the last change. */
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
-import { expect, test, vi } from 'vitest';
-import type { TenantApi } from '../../../src/console/api/client.ts';
+import { expect, test } from 'vitest';
+import { NewestRequests } from '../../../src/console/fleet/newest-requests.ts';
 import { requestAgain } from '../../../src/console/live/request-again.ts';
-
-// The client of the API reads the address of the page when it is loaded.
-vi.stubGlobal('document', { baseURI: 'http://localhost/console/' });
-const { fleetQuery, refreshRows } = await import('../../../src/console/fleet/queries.ts');
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
@@ -40,28 +36,10 @@ test('changes during a request cause one more request, and do not cancel the fir
   stop();
 });
 
-test('an answer for a row that arrives after the answer of a later request is not used', async () => {
-  const client = new QueryClient();
-  const answers: ((status: string) => void)[] = [];
-  const api = {
-    tenantId: 't1',
-    GET: () =>
-      new Promise((resolve) =>
-        answers.push((status) =>
-          resolve({ data: { resources: [{ id: 'd1', status }] }, response: new Response() }),
-        ),
-      ),
-  } as unknown as TenantApi;
-  const { queryKey } = fleetQuery(api, {});
-  client.setQueryData(queryKey, {
-    pages: [{ rows: [{ id: 'd1', status: 'DEPLOYING' }], isLast: true }],
-    pageParams: [0],
-  } as never);
-  const refresh = () => refreshRows(client, api, { filters: {}, changed: ['d1'] });
-  const both = [refresh(), refresh()];
-  answers[1]?.('READY');
-  await both[1];
-  answers[0]?.('DEPLOYING');
-  await both[0];
-  expect(client.getQueryData(queryKey)?.pages[0]?.rows[0]).toMatchObject({ status: 'READY' });
+test('a request has the rows that no later request for the same list has asked for', () => {
+  const requests = new NewestRequests();
+  const first = requests.begin('list', ['d1', 'd2']);
+  const second = requests.begin('list', ['d2', 'd3']);
+  const other = requests.begin('other list', ['d1']);
+  expect([first(), second(), other()].map((ids) => [...ids])).toEqual([['d1'], ['d2', 'd3'], ['d1']]);
 });
