@@ -69,11 +69,16 @@ describeConsole('fleet', (world) => {
     const path = world.pathOf('/deployments?name_contains=stale-');
     const page = await world.open({ path, expected: /Failed to load resource/ });
     await rowOf(page, 'stale-shop').getByText('READY').waitFor();
-    await page.context().setOffline(true);
+    // A browser that is set offline keeps a stream that has begun, so the stream must not begin.
+    await page.route(/\/v2\/watch/, (route) => route.abort());
+    await page.reload();
     await page.getByText('Live updates are interrupted').waitFor();
+    await rowOf(page, 'stale-shop').getByText('READY', { exact: true }).waitFor();
+    await page.context().setOffline(true);
     await rowOf(page, 'stale-shop').getByText('last known: READY').waitFor();
     await checkPage(page);
     await page.context().setOffline(false);
+    await page.unrouteAll();
     await rowOf(page, 'stale-shop').getByText('READY', { exact: true }).waitFor();
     await page.getByText('Live updates are interrupted').waitFor({ state: 'detached' });
     await world.api.call('DELETE', `/v2/deployments/${id}`);

@@ -83,7 +83,11 @@ describeConsole('revisions', (world) => {
       .getByText(/^In all: /)
       .first()
       .waitFor();
-    await timeline.getByText('Components in the cluster').click();
+    // The components are open while a rollout is in progress, and stay open.
+    const closed = timeline.locator('details:not([open]) > summary', {
+      hasText: 'Components in the cluster',
+    });
+    if ((await closed.count()) > 0) await closed.click();
     await timeline.getByRole('row', { name: /^api ready/ }).waitFor();
     await checkPage(page);
     await world.api.call('DELETE', `/v2/deployments/${id}`);
