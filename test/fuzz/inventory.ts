@@ -1,7 +1,7 @@
 /** What the requests of the fuzzing are about: one of each thing, and apart from these, things that may go. */
 import type { ApiFixture, Client } from '../integration/harness/api.ts';
 import { create, uniqueName } from '../integration/harness/api.ts';
-import { accessToken, logRequest, person } from '../integration/harness/requests.ts';
+import { accessToken, logRequest, person, task } from '../integration/harness/requests.ts';
 
 /** Values of parameters by `place.name`: of every operation, and of single operations by `METHOD path`. */
 export interface Pins {
@@ -59,6 +59,16 @@ async function leftProject(client: Client): Promise<string> {
   return project;
 }
 
+/** A task that the cluster has reported, so that it has logs. */
+async function runningTask(api: ApiFixture, ids: Parameters<typeof task>[1]): Promise<string> {
+  const id = await task(api, ids);
+  await api.store.sql(`UPDATE tasks SET resource_uid = $2, state = 'RUNNING' WHERE id = $1`, [
+    id,
+    '6f1d9f0e-0000-4000-8000-000000000001',
+  ]);
+  return id;
+}
+
 /** Makes it all for the tenant of a client whose key has every scope. */
 export async function inventory(api: ApiFixture): Promise<{ client: Client; pins: Pins }> {
   const client = await api.tenant();
@@ -75,6 +85,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
     { tenant_id: client.tenantId, deployment_id: id, listener_id: held },
     'objects',
   );
+  const ofTasks = { tenant_id: client.tenantId, deployment_id: id, listener_id: held };
   const spareKey = await tagKey(client);
   return {
     client,
@@ -92,6 +103,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.tracing_project_id': project,
         'path.request_id': reader,
         'path.person_id': await person(api),
+        'path.task_id': await task(api, ofTasks),
         'path.token_id': await accessToken(api, { tenant_id: client.tenantId }),
       },
       operations: {
@@ -124,6 +136,14 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         },
         'POST /v2/listeners/{listener_id}/build-logs': { 'path.listener_id': held },
         'POST /v2/listeners/{listener_id}/volume-removals': { 'path.listener_id': held },
+        'GET /v2/listeners/{listener_id}/tasks': { 'path.listener_id': held, 'query.epoch': 1 },
+        'POST /v2/listeners/{listener_id}/task-reports': { 'path.listener_id': held },
+        'POST /v2/deployments/{deployment_id}/tasks/{task_id}/cancel': {
+          'path.task_id': await task(api, ofTasks),
+        },
+        'GET /v2/deployments/{deployment_id}/tasks/{task_id}/logs': {
+          'path.task_id': await runningTask(api, ofTasks),
+        },
       },
     },
   };
