@@ -44,6 +44,8 @@ const GROUPS = [
   '/',
   '/t/$tenantId',
   '/t/$tenantId/deployments/$deploymentId',
+  '/t/$tenantId/deployments/$deploymentId/logs',
+  '/t/$tenantId/deployments/$deploymentId/revisions',
   '/t/$tenantId/platform',
 ] as const;
 const groupOf = (path: string) => GROUPS.findLast((prefix) => path.startsWith(prefix));
