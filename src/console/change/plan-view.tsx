@@ -1,11 +1,14 @@
 import { useState } from 'react';
 import { toYaml } from '../form/yaml.ts';
+import { FieldName } from '../ui/field-name.tsx';
+import { LongText } from '../ui/long-text.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import type { Tone } from '../ui/tone.ts';
 import ui from '../ui/ui.module.css';
 import styles from './change.module.css';
-import { changeText, effectsOf, isEmpty, objectsOf, type Plan, type PlannedObject } from './plan.ts';
+import { ChangedValue } from './changed-value.tsx';
+import { effectsOf, isEmpty, objectsOf, type Plan, type PlannedObject } from './plan.ts';
 
 const TONES: Readonly<Record<NonNullable<PlannedObject['change']>, Tone>> = {
   new: 'good',
@@ -62,16 +65,24 @@ export function PlanView({ plan, before }: PlanViewProps) {
     <>
       <ul className={styles['effects']}>
         {effectsOf(plan).map((effect) => (
-          <li key={effect}>{effect}</li>
+          <li key={effect}>
+            <LongText text={effect} />
+          </li>
         ))}
       </ul>
       <h3>Fields</h3>
       <ScrollTable label="Changed fields" columns={['Field', 'Before', 'After']}>
         {(plan.changes ?? []).map(({ field, before: old, after }) => (
           <tr key={field}>
-            <th scope="row">{field}</th>
-            <td>{changeText(old)}</td>
-            <td>{changeText(after)}</td>
+            <th scope="row" className={styles['field']}>
+              <FieldName field={field} />
+            </th>
+            <td>
+              <ChangedValue value={old} />
+            </td>
+            <td>
+              <ChangedValue value={after} />
+            </td>
           </tr>
         ))}
       </ScrollTable>

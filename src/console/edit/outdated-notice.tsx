@@ -1,8 +1,9 @@
 import type { Deployment } from '../api/types.ts';
 import styles from '../change/change.module.css';
-import { changeText } from '../change/plan.ts';
+import { ChangedValue } from '../change/changed-value.tsx';
 import { pathText } from '../form/json.ts';
 import { Button } from '../ui/button.tsx';
+import { FieldName } from '../ui/field-name.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { othersChanges } from './merge.ts';
@@ -39,9 +40,15 @@ export function OutdatedNotice({ deployment, changes, onContinue, onDiscard }: O
         <ScrollTable label="Changes by others" columns={['Field', 'When you began', 'Now', 'Yours']}>
           {changes.map(({ path, before, after, isOwn }) => (
             <tr key={pathText(path)}>
-              <th scope="row">{pathText(path)}</th>
-              <td>{changeText(before)}</td>
-              <td>{changeText(after)}</td>
+              <th scope="row" className={styles['field']}>
+                <FieldName field={pathText(path)} />
+              </th>
+              <td>
+                <ChangedValue value={before} />
+              </td>
+              <td>
+                <ChangedValue value={after} />
+              </td>
               <td>{isOwn ? 'You changed this field too. Your value is kept.' : 'Not changed by you.'}</td>
             </tr>
           ))}

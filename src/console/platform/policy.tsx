@@ -35,7 +35,9 @@ export function PolicyPage() {
               <th scope="row">
                 <code>{entry}</code>
               </th>
-              <td className={styles['value']}>{value}</td>
+              <td>
+                <pre className={styles['value']}>{value}</pre>
+              </td>
             </tr>
           ))}
         </ScrollTable>

@@ -1,3 +1,4 @@
+import { FieldName } from '../ui/field-name.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import type { Difference } from './differences.ts';
@@ -14,17 +15,6 @@ function Value({ text }: { readonly text: string | null }) {
   );
 }
 
-/** The name of a field. Its parts are isolated, because a tenant chooses the second one. */
-function Field({ field }: { readonly field: string }) {
-  const dot = field.indexOf('.') + 1;
-  return (
-    <>
-      {dot > 0 && <span>{field.slice(0, dot)}</span>}
-      <bdi>{field.slice(dot)}</bdi>
-    </>
-  );
-}
-
 interface DifferenceTableProps {
   readonly label: string;
   readonly from: string;
@@ -38,7 +28,7 @@ export const DifferenceTable = ({ label, from, to, rows }: DifferenceTableProps)
     {rows.map((row) => (
       <tr key={row.field}>
         <th scope="row" className={styles['field']}>
-          <Field field={row.field} />
+          <FieldName field={row.field} />
         </th>
         <td>
           <Value text={row.from} />

@@ -10,6 +10,7 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loading } from '../ui/loading.tsx';
+import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { previewQuery, type RepeatKind, type RepeatPreview, repeatRevision } from './queries.ts';
 import styles from './revisions.module.css';
@@ -32,7 +33,9 @@ function Preview({ plan, number }: { readonly plan: RevisionDryRun; readonly num
           <p>The latest revision has the same content.</p>
           <ul>
             {effectsOf(plan).map((effect) => (
-              <li key={effect}>{effect}</li>
+              <li key={effect}>
+                <LongText text={effect} />
+              </li>
             ))}
           </ul>
         </>
