@@ -3,6 +3,7 @@
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
+import { TASK_COMPONENT } from '../../../src/workloads/labels.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import type { FaultWorld } from '../world.ts';
@@ -17,6 +18,9 @@ import {
   runningDeployment,
   within,
 } from './steps.ts';
+
+/** Labels of the Jobs that the operator watches for tasks. */
+const TASK_LABELS = { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: TASK_COMPONENT };
 
 const IN_SUBSET: ReadonlySet<string> = new Set(['watch/cut/gone-event']);
 const ENDED_WITHIN_S = 30;
@@ -70,6 +74,25 @@ async function touchOthers(world: FaultWorld): Promise<void> {
   const spec = { defaultBackend: { service: { name: 'nobody', port: { number: 80 } } } };
   await admin.create({ apiVersion, kind, metadata, spec } as UntypedObject);
   await admin.delete(RESOURCES.Ingress, { namespace, name: metadata.name });
+  await touchTasks(world);
+}
+
+/** No deployment here runs a task. A task of a deployment that does not exist starts nothing, and neither does a suspended Job. */
+async function touchTasks({ admin, namespace }: FaultWorld): Promise<void> {
+  const metadata = { name: 'touched', namespace, labels: TASK_LABELS };
+  const task = { deployment: 'nobody', command: ['true'], timeoutSeconds: 60 };
+  const template = {
+    spec: { restartPolicy: 'Never', containers: [{ name: 'touched', image: 'registry.test/touched' }] },
+  };
+  for (const [resource, spec] of [
+    [RESOURCES.DeploymentTask, task],
+    [RESOURCES.Job, { suspend: true, template }],
+  ] as const) {
+    const { group, version, kind } = resource;
+    const apiVersion = `${group}/${version}`;
+    await admin.create({ apiVersion, kind, metadata, spec } as unknown as UntypedObject);
+    await admin.delete(resource, { namespace, name: metadata.name });
+  }
 }
 
 const changed: Workload = {
