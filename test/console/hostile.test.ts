@@ -97,11 +97,19 @@ describeConsole('hostile content', (world) => {
     for (let index = 0; index < count; index += 1) {
       const opener = openers.nth(index);
       if (!(await opener.isVisible())) continue;
+      const dialogs = page.getByRole('dialog');
+      const opensDialog = (await opener.getAttribute('aria-haspopup')) === 'dialog';
       await opener.click();
+      // The code of a dialog can be loaded when it is opened, and so can its content.
+      if (opensDialog) await dialogs.first().waitFor();
+      await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
       problems.push(...(await hostileProblems(page)));
-      if ((await page.getByRole('dialog').count()) > 0) {
-        await page.keyboard.press('Escape');
-        await page.getByRole('dialog').first().waitFor({ state: 'detached' });
+      if (opensDialog) {
+        const close = async () => {
+          await page.keyboard.press('Escape');
+          return dialogs.count();
+        };
+        await expect.poll(close).toBe(0);
       }
     }
     return problems;

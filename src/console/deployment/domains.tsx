@@ -30,7 +30,7 @@ function Row({ domain, isStale }: { readonly domain: DomainStatus; readonly isSt
         </td>
       ))}
       <td>
-        {domain.message ?? '–'}
+        <bdi>{domain.message ?? '–'}</bdi>
         {domain.proof === 'PENDING' && <Challenge challenge={domain.challenge} />}
       </td>
     </tr>
