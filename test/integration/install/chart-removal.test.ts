@@ -9,7 +9,12 @@ import { environment } from '../harness/environment.ts';
 const page = textOf('docs/install.md');
 const titles = (objects: Rendered[]) =>
   objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
-const USER_ROLES = ['ClusterRole berth-manageddeployments-edit', 'ClusterRole berth-manageddeployments-view'];
+const USER_ROLES = [
+  'ClusterRole berth-deploymenttasks-run',
+  'ClusterRole berth-deploymenttasks-view',
+  'ClusterRole berth-manageddeployments-edit',
+  'ClusterRole berth-manageddeployments-view',
+];
 
 /** Kinds that the commands with this start delete, in lower case. */
 function deletedBy(start: RegExp): string[] {
