@@ -199,7 +199,7 @@ class TaskRun {
     const at = { namespace: order.namespace, name: order.name };
     const found = this.#get(keyOf(at)) ?? (await this.#live(at));
     if (found !== undefined) this.#seen.add(order.task_id);
-    // guard: lease-before-task-writes
+    // A listener whose lease has expired writes nothing.
     if (!term.isValid()) return null;
     if (found === undefined) {
       const wasCreated = order.observed || this.#seen.has(order.task_id);

@@ -65,7 +65,7 @@ export function decideTask(observed: ObservedTask, policy: Policy, now: Date): T
   const isPaused = deployment?.isPaused === true;
   const status = {
     ...waiting(observed, isPaused ? 'DeploymentPaused' : 'Starting'),
-    // guard: task-job-recorded-before-start
+    // A Job starts only after its uid was recorded.
     jobUid: own.metadata.uid ?? '',
   };
   return { status, step: isPaused ? NO_STEP : { kind: 'start' }, recheckAt: null };

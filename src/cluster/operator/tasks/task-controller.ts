@@ -53,7 +53,7 @@ export class TaskController {
   /** Reconciles the task of this key, and the history of its deployment. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     const { caches } = this.#options;
-    // guard: caches-show-own-writes
+    // The caches must show own writes first.
     if (!caches.isCurrent(key)) return { kind: 'requeue', afterMs: CATCH_UP_MS };
     const task = caches.task(key);
     if (task === undefined || task === null || task.metadata.deletionTimestamp !== undefined)
@@ -121,7 +121,7 @@ export class TaskController {
     const { name, namespace, uid, resourceVersion } = task.metadata;
     const { apiVersion, kind } = DEPLOYMENT_TASK;
     const written = await this.#options.client.replaceStatus(
-      // guard: version-in-status-writes
+      // The version rejects a status that is based on an older state.
       { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
       { signal },
     );
