@@ -199,6 +199,13 @@ export interface PodCondition {
   lastTransitionTime?: string;
 }
 
+/** The final condition of a Job; null: it has not ended. */
+export function endOfJob(job: { readonly status?: { conditions?: PodCondition[] } }): PodCondition | null {
+  const isEnd = ({ type, status: holds }: PodCondition) =>
+    holds === 'True' && (type === 'Complete' || type === 'Failed');
+  return job.status?.conditions?.find(isEnd) ?? null;
+}
+
 /** The fields of a pod that the operator reads. All other fields are dropped before the pod is cached. */
 export interface ObservedPod extends KubeObject {
   /** The lost node of the pod; absent: the pod reports no lost node. */

@@ -9,8 +9,9 @@ import {
   managedDeploymentStatusSchema,
 } from '../resource/managed-deployment.ts';
 import { COLUMNS } from './columns.ts';
+import { addRules, at, atMost, definitionOf, MORE_THAN_ZERO, objectSchema } from './definition.ts';
 import { addFormerNames, relaxRenamedFields } from './former-fields.ts';
-import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
+import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
 /** The CustomResourceDefinition, generated from the zod schemas. `npm run crds` writes the definition to crds/. */
 
@@ -25,20 +26,6 @@ function immutableOnceSet(field: string): ValidationRule {
 const NOT_NAMED_APP: ValidationRule = {
   rule: "self.name != 'app'",
   message: 'the name app is reserved for the app container',
-};
-
-/** A hard upper limit. For stricter policies, see docs/decisions/0044-policy-for-custom-resources.md. */
-export function atMost(most: string): ValidationRule {
-  return {
-    rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,
-    message: `must be at most ${most}`,
-  };
-}
-
-/** Rejects a limit of 0, as in domain/kubernetes/limits.ts, because a kubelet reads it as no limit. */
-export const MORE_THAN_ZERO: ValidationRule = {
-  rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
-  message: 'must be more than 0: Kubernetes reads 0 as no limit',
 };
 
 /**
@@ -190,38 +177,19 @@ const MERGING: Readonly<Record<string, StructuralSchema>> = {
   'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
 };
 
-export function at(schema: StructuralSchema, path: string): StructuralSchema {
-  let found: StructuralSchema | undefined = schema;
-  for (const step of path === '' ? [] : path.split('.')) {
-    found = step === 'items' ? found?.items : found?.properties?.[step];
-  }
-  if (found === undefined) throw new Error(`failed to create the CRD: its schema has no ${path}`);
-  return found;
-}
-
 /**
  * The schema of the custom resource.
  * @param options.formerNames whether fields have their names of the previous version too
  */
 export function resourceSchema({ formerNames }: { readonly formerNames: boolean }): StructuralSchema {
-  const schema: StructuralSchema = {
+  const schema = objectSchema({
     description:
       'An application that Berth runs: its components, database and cache. Written by the listener from a record of the API, or by hand.',
-    type: 'object',
-    required: ['spec'],
-    properties: {
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
-      metadata: { type: 'object' },
-      spec: toStructuralSchema(managedDeploymentSpecSchema),
-      status: toStructuralSchema(managedDeploymentStatusSchema),
-    },
-  };
+    spec: managedDeploymentSpecSchema,
+    status: managedDeploymentStatusSchema,
+  });
   at(schema, 'spec.podTemplate.volumes.items.emptyDir').properties = { sizeLimit: SIZE_LIMIT };
-  for (const [path, rules] of Object.entries(RULES)) {
-    const target = at(schema, path);
-    target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];
-  }
+  addRules(schema, RULES);
   for (const [path, merging] of Object.entries(MERGING)) Object.assign(at(schema, path), merging);
   at(schema, 'status.conditions.items.lastTransitionTime').format = 'date-time';
   // So tools that compare observedGeneration do not take a resource without a status for current.
@@ -237,56 +205,4 @@ export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.p
 /** The CustomResourceDefinition of ManagedDeployment as a Kubernetes object. */
 export function customResourceDefinition() {
   return definitionOf(MANAGED_DEPLOYMENT, COLUMNS, resourceSchema({ formerNames: true }));
-}
-
-interface Names {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly singular: string;
-  readonly shortName: string;
-}
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly jsonPath: string;
-  readonly description?: string;
-  readonly priority?: number;
-}
-
-/** A CustomResourceDefinition of Berth with one version. */
-export function definitionOf(
-  { group, version, kind, plural, singular, shortName }: Names,
-  columns: readonly Column[],
-  schema: StructuralSchema,
-) {
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      names: {
-        kind,
-        listKind: `${kind}List`,
-        plural,
-        singular,
-        shortNames: [shortName],
-        categories: ['all', 'berth'],
-      },
-      scope: 'Namespaced',
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: columns,
-          schema: { openAPIV3Schema: schema },
-        },
-      ],
-    },
-  };
 }

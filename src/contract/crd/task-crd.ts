@@ -2,8 +2,8 @@ import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
 import { TASK_STATES } from '../../domain/tasks/task.ts';
 import { DEPLOYMENT_TASK, MAX_TASK_NAME } from '../resource/definition.ts';
 import { deploymentTaskSpecSchema, deploymentTaskStatusSchema } from '../resource/deployment-task.ts';
-import { at, atMost, definitionOf, MORE_THAN_ZERO } from './crd.ts';
-import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
+import { addRules, atMost, definitionOf, MORE_THAN_ZERO, objectSchema } from './definition.ts';
+import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
 /** The CustomResourceDefinition of tasks, generated from the zod schemas. */
 
@@ -64,23 +64,13 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
 
 /** The schema of a DeploymentTask. */
 export function taskSchema(): StructuralSchema {
-  const schema: StructuralSchema = {
+  const schema = objectSchema({
     description:
       'A command that runs once, with the image and the environment of a revision. Creating one equals the right to run commands in the app.',
-    type: 'object',
-    required: ['spec'],
-    properties: {
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
-      metadata: { type: 'object' },
-      spec: toStructuralSchema(deploymentTaskSpecSchema),
-      status: toStructuralSchema(deploymentTaskStatusSchema),
-    },
-  };
-  for (const [path, rules] of Object.entries(RULES)) {
-    const target = at(schema, path);
-    target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];
-  }
+    spec: deploymentTaskSpecSchema,
+    status: deploymentTaskStatusSchema,
+  });
+  addRules(schema, RULES);
   return schema;
 }
 

@@ -3,12 +3,11 @@ import type { BuildSpec } from '../../../contract/resource/build.ts';
 import { LABELS } from '../../../contract/resource/names.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { labelValue } from '../../../workloads/labels.ts';
-import type { ObservedPod, ObservedResource } from '../observed.ts';
+import { endOfJob, type ObservedPod, type ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
 import type { BuildJudgement } from './judge-build.ts';
 import {
   attemptOf,
-  endOf,
   isOfBuild,
   isOfDeployment,
   mayRun,
@@ -99,7 +98,7 @@ function whyRemoved(job: ObservedJob, { wanted, pods, resourceOf }: BuildsInput)
   const asked = wanted.find(({ resource: { metadata } }) => metadata.uid === resource.metadata.uid);
   if (asked !== undefined && !isOfBuild(job, resource, asked.build)) return 'a newer revision is requested';
   // An ended Job is kept for some time, because users may read its log.
-  if (endOf(job) !== null) return null;
+  if (endOfJob(job) !== null) return null;
   const pod = podOf(job, pods);
   if (asked !== undefined && pod !== undefined && isGivenUp(job, pod, asked.judgement)) {
     return 'it did not start';
@@ -119,7 +118,7 @@ function isGivenUp(job: ObservedJob, pod: ObservedPod, { status, start }: BuildJ
 
 function mayStart({ resource }: WantedBuild, { jobs, pods, now }: BuildsInput): boolean {
   if (isPaused(resource)) return false;
-  const busy = jobs.some((job) => isOfDeployment(job, resource) && endOf(job) === null);
+  const busy = jobs.some((job) => isOfDeployment(job, resource) && endOfJob(job) === null);
   return !busy && !pods.some((pod) => isOfDeployment(pod, resource) && mayRun(pod, now.getTime()));
 }
 
@@ -140,7 +139,7 @@ const NEVER: Beginning = { second: '', count: 0 };
 const compareBeginnings = (a = NEVER, b = NEVER) => compareText(a.second, b.second) || a.count - b.count;
 
 function fairly(ready: readonly WantedBuild[], { jobs, limits }: BuildsInput): BuildAction[] {
-  const running = jobs.filter((job) => endOf(job) === null);
+  const running = jobs.filter((job) => endOfJob(job) === null);
   const counts = new Map<string, number>();
   for (const job of running) counts.set(tenantOf(job), (counts.get(tenantOf(job)) ?? 0) + 1);
   const begun = Map.groupBy(jobs, tenantOf);

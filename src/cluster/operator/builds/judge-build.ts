@@ -7,10 +7,9 @@ import {
 } from '../../../contract/resource/build.ts';
 import { buildName, formerBuildName } from '../../../contract/resource/names.ts';
 import { type BuildFailureReason, type BuildStep, PASSING_FAILURES } from '../../../domain/builds/build.ts';
-import type { ObservedPod, ObservedResource } from '../observed.ts';
+import { endOfJob, type ObservedPod, type ObservedResource } from '../observed.ts';
 import {
   attemptOf,
-  endOf,
   isOfBuild,
   type ObservedBuilds,
   type ObservedJob,
@@ -107,12 +106,12 @@ function waiting(
 }
 
 function endedAt(job: ObservedJob, now: Date): number {
-  const at = Date.parse(endOf(job)?.lastTransitionTime ?? '');
+  const at = Date.parse(endOfJob(job)?.lastTransitionTime ?? '');
   return Number.isNaN(at) ? now.getTime() : at;
 }
 
 function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): BuildJudgement {
-  const end = endOf(job);
+  const end = endOfJob(job);
   const result = pod === undefined ? null : resultOf(pod, input.build);
   if (result !== null) return succeeded(job, result, input);
   if (end?.type === 'Failed' && end.reason === 'DeadlineExceeded') {
@@ -169,7 +168,7 @@ function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Om
 
 function succeeded(job: ObservedJob, { digest, ...result }: BuildResult, input: Attempt): BuildJudgement {
   const image = `${input.build.repository}@${digest}`;
-  const completionTime = finishOf(endOf(job)?.lastTransitionTime, input);
+  const completionTime = finishOf(endOfJob(job)?.lastTransitionTime, input);
   return settled({ ...begun(job, input), phase: 'Succeeded', completionTime, image, ...result });
 }
 
@@ -227,7 +226,7 @@ function failed(failure: BuildStepFailure, input: Attempt, job: ObservedJob | nu
   const { attempt, now } = input;
   const { step, reason, message } = failure;
   const passes = PASSING_FAILURES.includes(reason);
-  const at = finishOf(failure.at ?? (job === null ? undefined : endOf(job)?.lastTransitionTime), input);
+  const at = finishOf(failure.at ?? (job === null ? undefined : endOfJob(job)?.lastTransitionTime), input);
   if (passes && attempt < MAX_BUILD_ATTEMPTS) {
     const why = { reason, message: `attempt ${attempt} of ${MAX_BUILD_ATTEMPTS} failed: ${message}` };
     return waiting(

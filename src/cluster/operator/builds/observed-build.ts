@@ -4,6 +4,7 @@ import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.t
 import type { Reason } from '../../../domain/conditions/conditions.ts';
 import { deploymentId, labelValue } from '../../../workloads/labels.ts';
 import { hasEnded, type KubeObject, type UntypedObject } from '../../kube/client/object.ts';
+import { identityFields } from '../observe/cached-fields.ts';
 import type { ObservedContainer, ObservedPod, ObservedResource, PodCondition } from '../observed.ts';
 
 /** Observed state of builds in the build namespace. */
@@ -42,22 +43,14 @@ export function transformBuildPod(object: UntypedObject): UntypedObject {
 }
 
 export function transformJob(object: UntypedObject): UntypedObject {
-  const { name, namespace, uid, resourceVersion, labels, annotations, creationTimestamp, deletionTimestamp } =
-    object.metadata;
   const { startTime, conditions } = (object as ObservedJob).status ?? {};
-  const { [ANNOTATIONS.buildAttempt]: attempt } = annotations ?? {};
+  const { [ANNOTATIONS.buildAttempt]: attempt } = object.metadata.annotations ?? {};
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      labels,
+      ...identityFields(object.metadata),
       ...(attempt === undefined ? {} : { annotations: { [ANNOTATIONS.buildAttempt]: attempt } }),
-      creationTimestamp,
-      deletionTimestamp,
     },
     status: { startTime, conditions },
   };
@@ -90,13 +83,6 @@ export function isOfDeployment(
 export function attemptOf({ metadata }: ObservedJob): number {
   const attempt = Number(metadata.annotations?.[ANNOTATIONS.buildAttempt]);
   return Number.isInteger(attempt) && attempt > 0 ? attempt : 1;
-}
-
-/** The final condition of a Job; null: it has not ended. */
-export function endOf({ status }: ObservedJob): PodCondition | null {
-  const isEnd = ({ type, status: holds }: PodCondition) =>
-    holds === 'True' && (type === 'Complete' || type === 'Failed');
-  return status?.conditions?.find(isEnd) ?? null;
 }
 
 /** The newest pod of a Job. */

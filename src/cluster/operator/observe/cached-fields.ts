@@ -49,10 +49,22 @@ export function transformTemplates(object: UntypedObject): UntypedObject {
   };
 }
 
+/** The metadata of an object that is cached with few fields. */
+export function identityFields({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  labels,
+  creationTimestamp,
+  deletionTimestamp,
+}: UntypedObject['metadata']) {
+  return { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp };
+}
+
 /** Keeps the identity and the status of a pod. */
 export function transformPod(object: UntypedObject): ObservedPod {
-  const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp, finalizers } =
-    object.metadata;
+  const { deletionTimestamp, finalizers } = object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
     (object as ObservedPod).status ?? {};
   const withheld = object.metadata.annotations?.[ANNOTATIONS.secretReferences] !== undefined;
@@ -61,13 +73,7 @@ export function transformPod(object: UntypedObject): ObservedPod {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      labels,
-      creationTimestamp,
-      deletionTimestamp,
+      ...identityFields(object.metadata),
       ...(finalizers === undefined ? {} : { finalizers }),
     },
     ...lostNode(object),

@@ -7,7 +7,9 @@ import {
   type TaskReason,
   type TaskState,
 } from '../../../domain/tasks/task.ts';
-import { endOfPod, jobEnd, podLost, type Run, startOf, timedOut } from './judge-run.ts';
+import { hasEnded } from '../../kube/client/object.ts';
+import { endOfJob } from '../observed.ts';
+import { endOfPod, podLost, type Run, startOf, timedOut } from './judge-run.ts';
 import { isCancelled, type ObservedTask, type TaskJob, type TaskRefusal } from './observed-task.ts';
 import { chosenRevision, taskRefusal } from './task-start.ts';
 import { waitOfPod } from './task-wait.ts';
@@ -60,7 +62,7 @@ export function decideTask(observed: ObservedTask, policy: Policy, now: Date): T
   if (own === null && jobUid === undefined)
     return stop === null ? beforeJob(observed, policy, now) : stopped(observed, stop, now);
   if (own === null) return withoutJob(observed, stop, now);
-  if (own.spec?.suspend !== true || stop !== null || jobEnd(own) !== null)
+  if (own.spec?.suspend !== true || stop !== null || endOfJob(own) !== null)
     return withJob({ ...observed, job: own }, stop, now);
   const isPaused = deployment?.isPaused === true;
   const status = {
@@ -190,7 +192,7 @@ function withoutJob(observed: ObservedTask, stop: TaskReason | null, now: Date):
   const { task, pod } = observed;
   const end = pod === null ? null : endOfPod(pod, task.spec.timeoutSeconds, endsCommand(stop));
   if (end !== null) return settled(ended(observed, end, now));
-  const isGone = pod === null || pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+  const isGone = pod === null || hasEnded(pod);
   if (!isGone) return settled(running(observed, stop));
   if (stop !== null) return stopped(observed, stop, now);
   const message = 'its Job was deleted before its result was observed';
@@ -213,7 +215,7 @@ function withJob(
       deployment?.isPaused === true || isLeaving ? NO_STEP : { kind: 'delete', why: stop };
     return { status: running(observed, stop), step, recheckAt: null };
   }
-  const over = jobEnd(job);
+  const over = endOfJob(job);
   if (over !== null) return afterJob(observed, over, now);
   if (pod !== null && startOf(pod) !== undefined) return settled(running(observed, null));
   const { message, reason, isVolume } = waitOfPod(job, pod, observed, now);

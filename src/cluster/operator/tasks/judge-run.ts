@@ -1,10 +1,9 @@
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import type { TaskReason, TaskState } from '../../../domain/tasks/task.ts';
 import { hasEnded } from '../../kube/client/object.ts';
-import type { ObservedContainer, ObservedPod, PodCondition } from '../observed.ts';
-import type { TaskJob } from './observed-task.ts';
+import type { ObservedContainer, ObservedPod } from '../observed.ts';
 
-/** Judges the run of a task from its Job and pod. Pure. The result contains no output. */
+/** Judges the run of a task from its pod. Pure. The result contains no output. */
 
 /** What Job and pod show of the command. */
 export interface Run {
@@ -23,13 +22,6 @@ const ENDED_BY_SIGNAL = [137, 143];
 const NOT_OBSERVED = /^(ContainerStatusUnknown|Unknown)$/;
 /** Reasons of a container that could not be started, for example because the program does not exist. */
 const NOT_STARTED = /^(StartError|ContainerCannotRun)$/;
-
-/** The final condition of a Job; null: it has not ended. */
-export function jobEnd({ status }: TaskJob): PodCondition | null {
-  const isEnd = ({ type, status: holds }: PodCondition) =>
-    holds === 'True' && (type === 'Complete' || type === 'Failed');
-  return status?.conditions?.find(isEnd) ?? null;
-}
 
 const appOf = (pod: ObservedPod): ObservedContainer | undefined =>
   pod.status?.containerStatuses?.find(({ name }) => name === APP_CONTAINER_NAME);

@@ -3,6 +3,7 @@ import { type DeploymentTask, deploymentTaskSpecSchema } from '../../../contract
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import type { TaskReason } from '../../../domain/tasks/task.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
+import { identityFields } from '../observe/cached-fields.ts';
 import type { ObservedPod, ObservedResource, PodCondition } from '../observed.ts';
 
 /** What the operator has observed of one task. */
@@ -58,25 +59,10 @@ export interface TaskJob extends KubeObject {
 
 /** Drops unread fields of a Job. */
 export function transformTaskJob(object: UntypedObject): UntypedObject {
-  const {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    labels,
-    creationTimestamp,
-    deletionTimestamp,
-    ownerReferences,
-  } = object.metadata;
+  const { ownerReferences } = object.metadata;
   const { spec, status } = object as unknown as TaskJob;
   const metadata = {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    labels,
-    creationTimestamp,
-    deletionTimestamp,
+    ...identityFields(object.metadata),
     ...(ownerReferences === undefined ? {} : { ownerReferences }),
   };
   return {
