@@ -5,16 +5,13 @@ import { type Context, show } from '../context.ts';
 import { given } from '../given.ts';
 import { harmless, showLines } from '../logs/log-output.ts';
 import { findRevisionId, lookUpDeployment } from '../lookup.ts';
-import { taskTable } from './tasks.ts';
+import { TASK, TASKS, type Task, taskTable } from './tasks.ts';
 
 /** `berth run`. */
 
-const TASKS = '/v2/deployments/{deployment_id}/tasks';
-const TASK = `${TASKS}/{task_id}` as const;
 const LOGS = `${TASK}/logs` as const;
 const CANCEL = `${TASK}/cancel` as const;
 
-export type Task = Answer<'get', typeof TASK>;
 type Line = Answer<'get', typeof LOGS>['resources'][number];
 type Query = QueryOf<'get', typeof LOGS>;
 

@@ -1,15 +1,16 @@
 import { ApiProblem } from '../call-problem.ts';
+import type { Answer } from '../client.ts';
 import { type Context, show } from '../context.ts';
 import { showLines } from '../logs/log-output.ts';
 import { lookUpDeployment, UUID } from '../lookup.ts';
 import { itemsOf } from '../paging.ts';
 import { age, cell, quoted, table } from '../table.ts';
-import type { Task } from './run.ts';
 
 /** `berth tasks …`. */
 
-const TASKS = '/v2/deployments/{deployment_id}/tasks';
-const TASK = `${TASKS}/{task_id}` as const;
+export const TASKS = '/v2/deployments/{deployment_id}/tasks';
+export const TASK = `${TASKS}/{task_id}` as const;
+export type Task = Answer<'get', typeof TASK>;
 
 const tasksOf = ({ client }: Context, deploymentId: string) =>
   itemsOf((query) => client.GET(TASKS, { params: { path: { deployment_id: deploymentId }, query } }));

@@ -1,17 +1,16 @@
 import { contentHash } from '../../../domain/core/hash.ts';
-import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
-import { isFinalTaskState, type TaskState } from '../../../domain/tasks/task.ts';
+import type { TaskState } from '../../../domain/tasks/task.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
 import type { Reader, Transaction } from '../core/database.ts';
 import { and, asc, count, desc, eq, isNull, sql } from '../core/drizzle.ts';
 import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
 import type { Page } from '../core/records.ts';
-import { deployments, listeners, tasks, tenants } from '../core/schema.ts';
+import { listeners, tasks, tenants } from '../core/schema.ts';
 
 /**
- * Tasks of deployments: requests of clients, orders for listeners, and the states that listeners report. A row without
- * `ended_at` is an order, until its listener has reported a final state.
+ * Tasks of deployments: requests of clients, and orders for listeners. A row without `ended_at` is an order, until its
+ * listener has reported a final state (task-reports.ts).
  */
 
 export type TaskRow = typeof tasks.$inferSelect;
@@ -84,7 +83,7 @@ export async function insertTask(
 ): Promise<void> {
   const { drizzle } = transaction;
   await drizzle.insert(tasks).values({ ...task, ...actorColumns(actor), origin: 'api' });
-  await trim(transaction, task.deploymentId);
+  await removeOldTasks(transaction, task.deploymentId);
   await appendEvents(transaction, [
     {
       tenantId: task.tenantId,
@@ -99,7 +98,8 @@ export async function insertTask(
   await drizzle.execute(wake(task.listenerId));
 }
 
-async function trim({ drizzle }: Transaction, deploymentId: string): Promise<void> {
+/** Removes the oldest ended tasks of a deployment. */
+export async function removeOldTasks({ drizzle }: Transaction, deploymentId: string): Promise<void> {
   await drizzle.execute(sql`DELETE FROM ${tasks} WHERE ${tasks.id} IN (
     SELECT t.id FROM ${tasks} t WHERE t.deployment_id = ${deploymentId} AND t.ended_at IS NOT NULL
     ORDER BY t.id DESC OFFSET ${MAX_ENDED})`);
@@ -208,150 +208,4 @@ export async function handOutTasks({ drizzle }: Transaction, listenerId: string)
     .update(tasks)
     .set({ handedOutAt: sql`now()` })
     .where(and(eq(tasks.listenerId, listenerId), isNull(tasks.endedAt), isNull(tasks.handedOutAt)));
-}
-
-/** The status of a task as a listener reports it. */
-export interface ReportedTask {
-  readonly taskId: string | null;
-  readonly deploymentId: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly appName: string;
-  readonly uid: string | null;
-  readonly component: Component;
-  readonly command: readonly string[];
-  readonly timeoutSeconds: number;
-  readonly revision: { readonly id: string | null; readonly number: number } | null;
-  readonly state: TaskState;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly exitCode: number | null;
-  readonly createdAt: Date | null;
-  readonly startedAt: Date | null;
-  readonly endedAt: Date | null;
-}
-
-/** Stores a report. A final state stays. A task that was created outside the API gets a row. */
-export async function takeTaskReport(
-  transaction: Transaction,
-  listenerId: string,
-  epoch: number,
-  report: ReportedTask,
-): Promise<void> {
-  const found = await findReported(transaction, listenerId, report);
-  const row = found ?? (await addForeign(transaction, listenerId, report));
-  if (row === null || row.endedAt !== null) return;
-  const { state, reason, message, exitCode, startedAt, uid } = report;
-  const isFinal = isFinalTaskState(state);
-  await transaction.drizzle
-    .update(tasks)
-    .set({
-      state,
-      reason,
-      message,
-      exitCode,
-      seenEpoch: epoch,
-      handedOutAt: row.handedOutAt ?? sql`now()`,
-      startedAt: startedAt ?? row.startedAt,
-      ...(uid === null ? {} : { resourceUid: uid }),
-      ...(report.revision === null ? {} : { revisionNumber: report.revision.number }),
-      ...(isFinal ? { endedAt: report.endedAt ?? sql`now()` } : {}),
-    })
-    .where(eq(tasks.id, row.id));
-  if (isFinal) await recordEnd(transaction, listenerId, row, report);
-}
-
-async function findReported(
-  { drizzle }: Transaction,
-  listenerId: string,
-  { taskId, deploymentId, name, uid }: ReportedTask,
-): Promise<TaskRow | undefined> {
-  // A task of the API is found by its id and its name, so that a user of the cluster cannot report another one.
-  const isIt =
-    taskId !== null
-      ? and(eq(tasks.id, taskId), eq(tasks.name, name))
-      : and(eq(tasks.name, name), uid === null ? undefined : eq(tasks.resourceUid, uid));
-  const [row] = await drizzle
-    .select()
-    .from(tasks)
-    .where(and(eq(tasks.listenerId, listenerId), eq(tasks.deploymentId, deploymentId), isIt))
-    .for('update');
-  return row;
-}
-
-/** The row of a task that was created outside the API. null: it is not stored. */
-async function addForeign(
-  transaction: Transaction,
-  listenerId: string,
-  report: ReportedTask,
-): Promise<TaskRow | null> {
-  const {
-    taskId,
-    uid,
-    deploymentId,
-    createdAt,
-    revision,
-    state,
-    reason,
-    message,
-    exitCode,
-    startedAt,
-    endedAt,
-    ...rest
-  } = report;
-  if (taskId !== null || uid === null) return null;
-  const { drizzle } = transaction;
-  const [owner] = await drizzle
-    .select({ tenantId: deployments.tenantId })
-    .from(deployments)
-    .where(and(eq(deployments.id, deploymentId), eq(deployments.listenerId, listenerId)));
-  if (owner === undefined) return null;
-  const [row] = await drizzle
-    .insert(tasks)
-    .values({
-      ...rest,
-      id: uuidv7(),
-      tenantId: owner.tenantId,
-      deploymentId,
-      listenerId,
-      resourceUid: uid,
-      origin: 'custom-resource',
-      revisionId: revision?.id ?? null,
-      revisionNumber: revision?.number ?? null,
-      handedOutAt: sql`now()`,
-      ...actorColumns({ kind: 'system', name: 'custom resource' }),
-      ...(createdAt === null ? {} : { createdAt }),
-    })
-    .onConflictDoNothing()
-    .returning();
-  await trim(transaction, deploymentId);
-  return row ?? null;
-}
-
-const ENDS: Readonly<Record<string, string>> = {
-  SUCCEEDED: 'succeeded',
-  FAILED: 'failed',
-  TIMED_OUT: 'timed out',
-  CANCELLED: 'was cancelled',
-};
-
-async function recordEnd(
-  transaction: Transaction,
-  listenerId: string,
-  { id, tenantId, deploymentId, revisionId, name }: TaskRow,
-  { state, exitCode, message }: ReportedTask,
-): Promise<void> {
-  const why = message === null ? '' : `: ${message}`;
-  await appendEvents(transaction, [
-    {
-      tenantId,
-      deploymentId,
-      revisionId,
-      listenerId,
-      actor: { kind: 'listener', id: listenerId },
-      reason: 'TaskEnded',
-      message: `The task ${name} ${ENDS[state] ?? state}${why}.`,
-      details: { task_id: id, state, ...(exitCode === null ? {} : { exit_code: exitCode }) },
-    },
-  ]);
 }
