@@ -110,12 +110,12 @@ describeConsole('people', (world) => {
     await page.getByRole('link', { name: foreignId }).first().waitFor();
     expect(await page.getByText(ownId).count()).toBe(0);
 
-    const stranger = await signIn(`/t/${other.id}/deployments`, {
+    const outsider = await signIn(`/t/${other.id}/deployments`, {
       sub: 'eve',
       email: 'eve@example.com',
       groups: ['other'],
     });
-    await stranger.getByRole('link', { name: foreign }).waitFor();
+    await outsider.getByRole('link', { name: foreign }).waitFor();
     for (const path of [
       '/deployments',
       `/deployments/${ownId}`,
@@ -124,9 +124,9 @@ describeConsole('people', (world) => {
       '/platform',
       '/tokens',
     ]) {
-      await stranger.goto(`${url}/console${world.pathOf(path)}`);
-      await stranger.getByRole('alert').first().waitFor();
-      expect(await stranger.getByText(own).count(), path).toBe(0);
+      await outsider.goto(`${url}/console${world.pathOf(path)}`);
+      await outsider.getByRole('alert').first().waitFor();
+      expect(await outsider.getByText(own).count(), path).toBe(0);
     }
     await world.api.call('DELETE', `/v2/deployments/${ownId}`);
     await admin('DELETE', `/v2/deployments/${foreignId}?force=true`, undefined, other.id);

@@ -10,7 +10,7 @@ import { isAdminOf } from '../session/rights.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import fields from '../ui/fields/fields.module.css';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { type TokenFilters, tokenFiltersOf, tokenOptions } from './filters.ts';
@@ -46,7 +46,7 @@ function Row({ token, isStale }: RowProps) {
         {kind === 'workload' && ' (pipeline)'}
       </th>
       <td>
-        <Mark tone={isStale ? 'unsure' : tone} text={isStale ? `last known: ${state}` : state} />
+        <StateMark tone={tone} text={state} isStale={isStale} />
       </td>
       <td>
         <code>{prefix}</code>

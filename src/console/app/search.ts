@@ -4,6 +4,12 @@ export type Search = Readonly<Record<string, string>>;
 
 export const parseSearch = (query: string): Search => Object.fromEntries(new URLSearchParams(query));
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A parameter, if it is an id. */
+export const idOf = (value: string | undefined): string | undefined =>
+  value !== undefined && UUID.test(value) ? value : undefined;
+
 /** Leaves out what is undefined or empty. */
 export function stringifySearch(search: object): string {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');

@@ -1,7 +1,6 @@
 import { Button } from '../ui/button.tsx';
-import styles from './change.module.css';
 import { isEmpty } from './plan.ts';
-import { PlanView } from './plan-view.tsx';
+import { PlanSection } from './plan-section.tsx';
 import type { Change, Planned } from './use-change.ts';
 
 interface PlannedChangeProps {
@@ -11,9 +10,7 @@ interface PlannedChangeProps {
 
 /** The plan of a change, with the button that applies exactly this change. */
 export const PlannedChange = ({ planned, apply }: PlannedChangeProps) => (
-  <section aria-labelledby="plan" className={styles['plan']}>
-    <h2 id="plan">Plan</h2>
-    <PlanView plan={planned.plan} before={planned.before} />
+  <PlanSection plan={planned.plan} before={planned.before}>
     {!isEmpty(planned.plan) && (
       <p>
         <Button variant="primary" isBusy={apply.isPending} onClick={() => apply.mutate(planned)}>
@@ -21,5 +18,5 @@ export const PlannedChange = ({ planned, apply }: PlannedChangeProps) => (
         </Button>
       </p>
     )}
-  </section>
+  </PlanSection>
 );

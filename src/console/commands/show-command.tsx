@@ -2,6 +2,7 @@ import { Tabs } from '@base-ui/react/tabs';
 import { useState } from 'react';
 import { apiUrl } from '../app/addresses.ts';
 import { Button } from '../ui/button.tsx';
+import { CopyableText } from '../ui/copyable-text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import styles from '../ui/ui.module.css';
 import { type ApiRequest, type Commands, curlCommand } from './commands.ts';
@@ -13,21 +14,6 @@ interface ShowCommandProps {
   /** Lines of a shell, built with `commandLine`. */
   readonly berth?: string;
   readonly kubectl?: string;
-}
-
-function Command({ text }: { readonly text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <>
-      <pre className={styles['code']}>{text}</pre>
-      <p>
-        <Button onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
-          Copy
-        </Button>{' '}
-        <span role="status">{isCopied && 'Copied'}</span>
-      </p>
-    </>
-  );
 }
 
 /** A button that shows the commands of a view or an action. */
@@ -55,7 +41,7 @@ export function ShowCommand({ title, request, berth, kubectl }: ShowCommandProps
           </Tabs.List>
           {entries.map(([tool, text]) => (
             <Tabs.Panel key={tool} value={tool}>
-              <Command text={text} />
+              <CopyableText text={text} />
             </Tabs.Panel>
           ))}
         </Tabs.Root>

@@ -5,7 +5,7 @@ import { policyQuery } from '../api/policy.ts';
 import { Problem } from '../api/problem.ts';
 import type { Policy } from '../api/types.ts';
 import change from '../change/change.module.css';
-import { PlanView } from '../change/plan-view.tsx';
+import { PlanSection } from '../change/plan-section.tsx';
 import { useFollow } from '../change/use-change.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
@@ -120,15 +120,13 @@ function CreateForm({ kind, isShown, policy }: CreateFormProps) {
         )}
       </div>
       {isPlanned && (
-        <section aria-labelledby="plan" className={change['plan']}>
-          <h2 id="plan">Plan</h2>
-          <PlanView plan={planned.plan} before={[]} />
+        <PlanSection plan={planned.plan} before={[]}>
           <p>
             <Button variant="primary" isBusy={create.isPending} onClick={() => create.mutate(planned)}>
               Create
             </Button>
           </p>
-        </section>
+        </PlanSection>
       )}
     </div>
   );

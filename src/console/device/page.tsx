@@ -13,7 +13,7 @@ import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { Decision } from './decision.tsx';
 import styles from './device.module.css';
 
-/** The code is typed and never part of a URL, so that nobody can send a link that contains it (docs/decisions/0130). */
+/** The code is typed and never part of a URL, so that no link can contain it (docs/decisions/0130). */
 function CodeForm({ onFound }: { readonly onFound: (login: DeviceLogin) => void }) {
   const { name } = useSession();
   const [code, setCode] = useState('');

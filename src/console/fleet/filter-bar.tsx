@@ -2,11 +2,11 @@ import { useNavigate } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Button } from '../ui/button.tsx';
+import { sameLabels } from '../ui/fields/choice-field.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
 import { type FilterName, type Filters, filtersOf, isFiltered, STATUSES, TYPES } from './filters.ts';
 import styles from './fleet.module.css';
 
-const same = (values: readonly string[]) => values.map((value) => [value, value] as const);
 const RECONCILED = [
   ['true', 'Yes'],
   ['false', 'Not yet'],
@@ -29,8 +29,8 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
     <search>
       <form className={styles['filters']} onSubmit={(event: FormEvent) => event.preventDefault()}>
         <TextFilter label="Name contains" type="search" {...field('name_contains')} />
-        <ChoiceFilter label="Status" choices={same(STATUSES)} {...field('status')} />
-        <ChoiceFilter label="Type" choices={same(TYPES)} {...field('deployment_type')} />
+        <ChoiceFilter label="Status" choices={sameLabels(STATUSES)} {...field('status')} />
+        <ChoiceFilter label="Type" choices={sameLabels(TYPES)} {...field('deployment_type')} />
         <ChoiceFilter label="Observed" choices={RECONCILED} {...field('remote_reconciled')} />
         <details className={styles['more']} open={hasMore}>
           <summary>More filters</summary>

@@ -49,8 +49,8 @@ export async function refreshRows(
   const list = hashKey(queryKey);
   const { fetchStatus, status } = client.getQueryState(queryKey) ?? {};
   // Single rows would hide that the request of the whole list has failed.
-  if (ids.length > MAX_IDS || fetchStatus === 'fetching' || status === 'error')
-    return requestAgain(client, (key) => hashKey(key) === list);
+  const requestAll = () => requestAgain(client, (key) => hashKey(key) === list);
+  if (ids.length > MAX_IDS || fetchStatus === 'fetching' || status === 'error') return requestAll();
   const ownRows = newestRequests.begin(list, ids);
   const query = { ...queryOf(filters), deployment_ids: ids.join(','), limit: MAX_IDS };
   try {
@@ -63,7 +63,7 @@ export async function refreshRows(
     );
   } catch {
     // The request of the whole list shows the error, and marks the rows as not current.
-    await client.invalidateQueries({ queryKey, exact: true });
+    requestAll();
   }
 }
 

@@ -40,11 +40,6 @@ export const pathText = (path: Path): string => path.join('.');
 export const isPrefix = (prefix: Path, path: Path): boolean =>
   prefix.length <= path.length && prefix.every((part, index) => String(part) === String(path[index]));
 
-/** Members that are null count as absent. */
-export function withoutNulls(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
-}
-
 /** The value at a path of names; undefined: it does not exist. */
 export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
   return path.reduce<Json | undefined>((each, name) => (isObject(each) ? each[name] : undefined), value);

@@ -1,7 +1,7 @@
 import type { FormEvent } from 'react';
 import type { Revision } from '../api/types.ts';
 import { shortId } from '../deployment/status.ts';
-import { ChoiceField } from '../ui/fields/choice-field.tsx';
+import { ChoiceField, type Choices, sameLabels } from '../ui/fields/choice-field.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
 import { COMPONENTS, type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
 import styles from './logs.module.css';
@@ -18,9 +18,6 @@ interface LogFilterBarProps {
   readonly containers: readonly string[];
 }
 
-type Choices = readonly (readonly [value: string, label: string])[];
-
-const same = (values: readonly string[]): Choices => values.map((value) => [value, value]);
 const SOURCES: Choices = [
   ['', 'Pods'],
   ['build', 'Build'],
@@ -61,11 +58,11 @@ export function LogFilterBar(props: LogFilterBarProps) {
           <ChoiceField label="Revision" choices={revisionChoices} {...field('revision')} />
         ) : (
           <>
-            <ChoiceFilter label="Component" choices={same(COMPONENTS)} {...field('component')} />
+            <ChoiceFilter label="Component" choices={sameLabels(COMPONENTS)} {...field('component')} />
             <ChoiceFilter label="Revision" choices={revisionChoices} {...field('revision')} />
             <ChoiceFilter
               label="Container"
-              choices={withValue(same(containers), filters.container)}
+              choices={withValue(sameLabels(containers), filters.container)}
               {...field('container')}
             />
             <ChoiceField label="Run" choices={RUNS} {...field('previous')} />

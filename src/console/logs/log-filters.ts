@@ -1,5 +1,5 @@
 import type { LoggedComponent } from '../api/types.ts';
-import { type Search, stringifySearch } from '../app/search.ts';
+import { idOf, type Search, stringifySearch } from '../app/search.ts';
 import { commandLine } from '../commands/commands.ts';
 
 /** The filters of the logs, as they are in the URL. */
@@ -26,15 +26,13 @@ export interface LogFilters {
 }
 export type LogFilterName = keyof LogFilters;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** The filters of a URL. What the API would reject is left out. */
 export function logFiltersOf(search: Search | LogFilters): LogFilters {
   const given: Search = { ...search };
   const all: { [Name in LogFilterName]: LogFilters[Name] | undefined } = {
     source: given['source'] === 'build' ? 'build' : undefined,
     component: COMPONENTS.find((component) => component === given['component']),
-    revision: UUID.test(given['revision'] ?? '') ? given['revision'] : undefined,
+    revision: idOf(given['revision']),
     container: given['container'],
     previous: given['previous'] === 'true' ? 'true' : undefined,
     q: given['q'],

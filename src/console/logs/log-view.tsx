@@ -40,7 +40,7 @@ interface LogViewProps {
   readonly onRestart: () => void;
 }
 
-/** The lines of a log. Paused, it shows those that had arrived, and goes on reading. */
+/** The lines of a log. While it is paused, it shows those that had arrived, and continues to read. */
 export function LogView({ lines, state, filters, onRestart }: LogViewProps) {
   const [paused, setPaused] = useState<LogLines | null>(null);
   const present = paused ?? lines;

@@ -1,7 +1,7 @@
 import type { ObjectMap } from '../api/types.ts';
 import styles from './objects.module.css';
 
-/** What a map does not contain. A map with gaps must not look complete. */
+/** What a map does not contain. A map with gaps must not appear to be complete. */
 export function Missing({
   unread,
   omitted = [],

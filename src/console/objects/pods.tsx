@@ -1,5 +1,5 @@
 import type { ClusterObject, ObjectContainer } from '../api/types.ts';
-import { Mark } from '../ui/mark.tsx';
+import { Mark, StateMark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { type Amounts, amountsOf, amountsText, podAmounts, type Resource, usedPart } from './amounts.ts';
@@ -80,10 +80,7 @@ function ContainerState({
   const { state, reason, message, exit_code: exitCode, started_at: startedAt } = container;
   return (
     <>
-      <Mark
-        tone={isStale ? 'unsure' : containerTone(container)}
-        text={isStale ? `last known: ${state}` : state}
-      />
+      <StateMark tone={containerTone(container)} text={state} isStale={isStale} />
       {reason !== undefined && <p>{reason}</p>}
       {exitCode !== undefined && <p>Exit code {exitCode}</p>}
       {startedAt !== undefined && (

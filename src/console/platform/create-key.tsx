@@ -19,7 +19,7 @@ interface ScopesProps {
   readonly onChange: (chosen: KeyScope[]) => void;
 }
 
-/** The scopes that the session has, because nobody can give others. */
+/** The scopes that the session has, because a session can give only its own. */
 function Scopes({ chosen, onChange }: ScopesProps) {
   const { tenantId } = useTenantApi();
   const held = scopesIn(useSession(), tenantId);

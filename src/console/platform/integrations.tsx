@@ -12,7 +12,7 @@ import {
 } from './integration-actions.tsx';
 import { ListPage } from './list-page.tsx';
 import styles from './platform.module.css';
-import { integrationsQuery } from './queries.ts';
+import { integrationPagesQuery } from './queries.ts';
 
 const COLUMNS = ['Name', 'Git host', 'Webhooks', 'Changed', 'Actions'];
 
@@ -25,7 +25,7 @@ export function IntegrationsPage() {
       title="Integrations"
       what="the integrations"
       columns={mayWrite ? COLUMNS : COLUMNS.slice(0, -1)}
-      query={useInfiniteQuery(integrationsQuery(api))}
+      query={useInfiniteQuery(integrationPagesQuery(api))}
       empty="The tenant has no integration"
       actions={
         <>

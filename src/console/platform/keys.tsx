@@ -7,7 +7,7 @@ import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { isolated } from '../ui/isolated.ts';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { CreateKey } from './create-key.tsx';
@@ -39,7 +39,7 @@ function RevokeKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }) {
         />
       }
     >
-      <p>The key works for up to 5 more seconds. Nobody can undo this.</p>
+      <p>The key works for up to 5 more seconds. This cannot be undone.</p>
     </ActionDialog>
   );
 }
@@ -54,7 +54,7 @@ function Row({ apiKey, isStale }: { readonly apiKey: ApiKey; readonly isStale: b
     <tr>
       <th scope="row">{name}</th>
       <td>
-        <Mark tone={isStale ? 'unsure' : tone} text={isStale ? `last known: ${state}` : state} />
+        <StateMark tone={tone} text={state} isStale={isStale} />
       </td>
       <td>
         <code>{prefix}</code>

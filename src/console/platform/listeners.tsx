@@ -8,7 +8,7 @@ import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { TextField } from '../ui/fields/text-field.tsx';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { ListPage } from './list-page.tsx';
 import { DeleteListener, ForgetCluster } from './listener-actions.tsx';
@@ -20,7 +20,7 @@ import {
   waitingByListener,
 } from './listener-facts.ts';
 import styles from './platform.module.css';
-import { listenersQuery, waitingQuery } from './queries.ts';
+import { listenerPagesQuery, waitingQuery } from './queries.ts';
 import { useRequestAgain } from './use-request-again.ts';
 
 function Findings({ listener }: { readonly listener: Listener }) {
@@ -56,10 +56,7 @@ function Row({ listener, isStale, lag }: RowProps) {
         {owner === null && ' (platform)'}
       </th>
       <td>
-        <Mark
-          tone={isStale ? 'unsure' : toneOfListener(status)}
-          text={isStale ? `last known: ${status}` : status}
-        />
+        <StateMark tone={toneOfListener(status)} text={status} isStale={isStale} />
       </td>
       <td>{version ?? '–'}</td>
       <td>{clusterVersion ?? '–'}</td>
@@ -139,7 +136,7 @@ const COLUMNS = [
 /** The listeners that the tenant can use. */
 export function ListenersPage() {
   const api = useTenantApi();
-  const query = useInfiniteQuery(listenersQuery(api));
+  const query = useInfiniteQuery(listenerPagesQuery(api));
   const waiting = useQuery(waitingQuery(api));
   const mayWrite = useScope('deployments:write');
   const counts = waitingByListener(waiting.data?.deployments ?? []);

@@ -28,7 +28,7 @@ function listOptions<T>(
   });
 }
 
-export const listenersQuery = (api: TenantApi) => ({
+export const listenerPagesQuery = (api: TenantApi) => ({
   ...listOptions(api, 'listeners', (query, signal) =>
     read(api.GET('/v2/listeners', { params: { query }, signal })),
   ),
@@ -47,7 +47,7 @@ export const waitingQuery = (api: TenantApi) =>
     refetchInterval: LEASE_POLL_MS,
   });
 
-export const integrationsQuery = (api: TenantApi) =>
+export const integrationPagesQuery = (api: TenantApi) =>
   listOptions(api, 'integrations', (query, signal) =>
     read(api.GET('/v2/integrations', { params: { query }, signal })),
   );
@@ -58,5 +58,5 @@ export const keysQuery = (api: TenantApi, platform: boolean) =>
     read(api.GET('/v2/api-keys', { params: { query: { ...query, platform } }, signal })),
   );
 
-export const tenantsQuery = (api: TenantApi) =>
+export const tenantPagesQuery = (api: TenantApi) =>
   listOptions(api, 'tenants', (query, signal) => read(api.GET('/v2/tenants', { params: { query }, signal })));

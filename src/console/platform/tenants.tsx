@@ -6,7 +6,7 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { Time } from '../ui/time.tsx';
 import { ListPage } from './list-page.tsx';
 import styles from './platform.module.css';
-import { tenantsQuery } from './queries.ts';
+import { tenantPagesQuery } from './queries.ts';
 import { limitsText } from './quota-form.ts';
 import { CreateTenant, DeleteTenant, EditQuotas } from './tenant-actions.tsx';
 
@@ -18,7 +18,7 @@ export function TenantsPage() {
       title="Tenants and quotas"
       what="the tenants"
       columns={['Tenant', 'Quotas in force', 'Created', 'Actions']}
-      query={useInfiniteQuery(tenantsQuery(api))}
+      query={useInfiniteQuery(tenantPagesQuery(api))}
       empty="There is no tenant"
       actions={
         <>

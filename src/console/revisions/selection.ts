@@ -1,5 +1,5 @@
 import type { Revision } from '../api/types.ts';
-import type { Search } from '../app/search.ts';
+import { idOf, type Search } from '../app/search.ts';
 
 /** The revisions that the URL names, by their ids. */
 
@@ -9,14 +9,12 @@ export interface RevisionSelection {
   readonly to?: string;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** The selection of a URL. What is not an id is left out. */
 export function revisionSelectionOf(search: Search | RevisionSelection): RevisionSelection {
   const given: Search = { ...search };
   const ids = ['from', 'to'].flatMap((name) => {
-    const id = given[name];
-    return id !== undefined && UUID.test(id) ? [[name, id] as const] : [];
+    const id = idOf(given[name]);
+    return id !== undefined ? [[name, id] as const] : [];
   });
   return Object.fromEntries(ids);
 }

@@ -10,7 +10,7 @@ import { useFreshness } from '../live/use-freshness.ts';
 import { Page } from '../shell/page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
-import { Mark } from '../ui/mark.tsx';
+import { StateMark } from '../ui/mark.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { type AmountRow, amountRows, amountState, amountText } from './amounts.ts';
@@ -30,7 +30,7 @@ function Row({ row, isStale }: { readonly row: AmountRow; readonly isStale: bool
       <td>{amountText(used, unit)}</td>
       <td>{quota === null ? 'no limit' : amountText(quota, unit)}</td>
       <td>
-        <Mark tone={isStale ? 'unsure' : tone} text={isStale ? `last known: ${text}` : text} />
+        <StateMark tone={tone} text={text} isStale={isStale} />
       </td>
     </tr>
   );

@@ -80,7 +80,7 @@ async function touchOthers(world: FaultWorld): Promise<void> {
 /** No deployment here runs a task. A task of a deployment that does not exist starts nothing, and neither does a suspended Job. */
 async function touchTasks({ admin, namespace }: FaultWorld): Promise<void> {
   const metadata = { name: 'touched', namespace, labels: TASK_LABELS };
-  const task = { deployment: 'nobody', command: ['true'], timeoutSeconds: 60 };
+  const task = { deployment: 'missing', command: ['true'], timeoutSeconds: 60 };
   const template = {
     spec: { restartPolicy: 'Never', containers: [{ name: 'touched', image: 'registry.test/touched' }] },
   };

@@ -2,28 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { BerthEvent, ClusterObject, Revision, RevisionStatus } from '../../../src/console/api/types.ts';
 import { componentsOf } from '../../../src/console/timeline/components.ts';
 import { secondsBetween, stepText, timelineOf } from '../../../src/console/timeline/steps.ts';
+import { revisionWith } from './revision-fixture.ts';
 
 const at = (second: number) => `2026-01-15T09:00:${String(second).padStart(2, '0')}.000Z`;
 
-const revision = (status: RevisionStatus, updated = 0): Revision => ({
-  id: 'r1',
-  deployment_id: 'd1',
-  number: 1,
-  status,
-  reason: null,
-  message: null,
-  source_revision_config: {
-    repo_ref: null,
-    workflow_config_path: null,
-    image_uri: 'web:1',
-    repo_commit_sha: null,
-  },
-  resolved_image: null,
-  build: null,
-  created_at: at(0),
-  updated_at: at(updated),
-  deployed_at: null,
-});
+const revision = (status: RevisionStatus, updated = 0): Revision =>
+  revisionWith({ status, created_at: at(0), updated_at: at(updated), deployed_at: null });
 
 const moved = (second: number, from: RevisionStatus, to: RevisionStatus, revisionId = 'r1'): BerthEvent => ({
   id: `e${second}`,

@@ -69,7 +69,7 @@ export async function runCommand(
   await output.finish(task !== null);
   if (stopped.aborted) return cancelled(context, created);
   if (task === null)
-    throw new ApiProblem(503, `the task ${created.name} may go on: the API does not respond`);
+    throw new ApiProblem(503, `the task ${created.name} may continue: the API does not respond`);
   const why = task.message === null ? '' : `: ${harmless(task.message)}`;
   context.note(`${task.state}${why}`);
   return exitCodeOf(task);
@@ -102,7 +102,7 @@ async function cancelled({ client, note }: Context, { id, deployment_id, name }:
     await client.POST(CANCEL, { params: { path }, body: {}, signal: AbortSignal.timeout(CANCEL_MS) });
     note(`the task ${name} is being cancelled`);
   } catch {
-    note(`failed to cancel the task ${name}: it may go on`);
+    note(`failed to cancel the task ${name}: it may continue`);
   }
   return CODES.notRun;
 }

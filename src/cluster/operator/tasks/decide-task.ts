@@ -83,7 +83,7 @@ function ownJob(job: TaskJob | null, jobUid: string | undefined): TaskJob | null
   return isOwn ? job : null;
 }
 
-/** Why the task must end; null: it may go on. The reason of a Job that is already deleted stays. */
+/** Why the task must end; null: it may continue. The reason of a Job that is already deleted stays. */
 function stopOf({ task, deployment }: ObservedTask): TaskReason | null {
   if (isCancelled(task)) return 'Cancelling';
   const { reason } = task.status ?? {};

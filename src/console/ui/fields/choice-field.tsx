@@ -1,11 +1,16 @@
 import { useId } from 'react';
 import styles from './fields.module.css';
 
+export type Choices = readonly (readonly [value: string, label: string])[];
+
+/** Choices whose values are their labels. */
+export const sameLabels = (values: readonly string[]): Choices => values.map((value) => [value, value]);
+
 interface ChoiceFieldProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly choices: readonly (readonly [value: string, label: string])[];
+  readonly choices: Choices;
 }
 
 /** A field of a form with one value of several. */

@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react';
+import { ChoiceField, type Choices } from './choice-field.tsx';
 import styles from './fields.module.css';
 
 /** Fields of filters, whose values are kept in the URL. */
@@ -49,24 +50,7 @@ export function TextFilter({
   );
 }
 
-export function ChoiceFilter({
-  label,
-  value,
-  onChange,
-  choices,
-}: FilterProps & { readonly choices: readonly (readonly [value: string, label: string])[] }) {
-  const id = useId();
-  return (
-    <div className={styles['field']}>
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">All</option>
-        {choices.map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
+/** A choice that filters. Without a choice, everything is shown. */
+export const ChoiceFilter = ({ choices, ...props }: FilterProps & { readonly choices: Choices }) => (
+  <ChoiceField {...props} choices={[['', 'All'], ...choices]} />
+);
