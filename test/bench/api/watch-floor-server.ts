@@ -5,25 +5,14 @@
  *   node watch-floor-server.ts FILE_WITH_THE_URL
  */
 import { readFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pg from 'pg';
+import { shareChanges } from './change-lines.ts';
 
-const client = new pg.Client({ connectionString: readFileSync(process.argv[2] ?? '', 'utf8') });
-await client.connect();
-await client.query('LISTEN berth_changes');
-// Triggers send notifications of tenants for which a process has streams.
-await client.query(
-  `WITH watcher AS (
-     INSERT INTO change_watchers (id, expires_at) VALUES (gen_random_uuid(), now() + interval '1 day') RETURNING id
-   ) INSERT INTO watched_tenants (tenant_id, watcher_id) SELECT tenants.id, watcher.id FROM tenants, watcher`,
-);
-const open = new Set<ServerResponse>();
-client.on('notification', ({ payload = '' }) => {
+const open = await shareChanges(readFileSync(process.argv[2] ?? '', 'utf8'), (payload) => {
   const [, deployment = '', generation = '', transaction = ''] = payload.split(' ');
   const change = { type: 'change', key: `${transaction}_${deployment}`, deployment_id: deployment };
-  const line = `${JSON.stringify({ ...change, generation: Number(generation) })}\n`;
-  for (const response of open) response.write(line);
+  return `${JSON.stringify({ ...change, generation: Number(generation) })}\n`;
 });
 const server = createServer((_request, response) => {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
+import { shareChanges } from '../api/change-lines.ts';
 
 /** As many as the first page of the console requests. */
 const ROWS = 100;
@@ -40,21 +41,10 @@ for await (const chunk of lines) {
 </script>`;
 
 const connectionString = readFileSync(process.argv[2] ?? '', 'utf8');
-const client = new pg.Client({ connectionString });
 const pool = new pg.Pool({ connectionString, options: '-c berth.tenant_id=*' });
-await client.connect();
-await client.query('LISTEN berth_changes');
-// Triggers send notifications of tenants for which a process has streams.
-await client.query(
-  `WITH watcher AS (
-     INSERT INTO change_watchers (id, expires_at) VALUES (gen_random_uuid(), now() + interval '1 day') RETURNING id
-   ) INSERT INTO watched_tenants (tenant_id, watcher_id) SELECT tenants.id, watcher.id FROM tenants, watcher`,
-);
-const open = new Set<ServerResponse>();
-client.on('notification', ({ payload = '' }) => {
+const open = await shareChanges(connectionString, (payload) => {
   const [, deployment = ''] = payload.split(' ');
-  const line = `${JSON.stringify({ type: 'change', deployment_id: deployment })}\n`;
-  for (const response of open) response.write(line);
+  return `${JSON.stringify({ type: 'change', deployment_id: deployment })}\n`;
 });
 
 const SELECT = 'SELECT id, name, recorded_status AS status FROM deployments';

@@ -1,62 +1,31 @@
 /** Tasks of the API: through HTTP, PostgreSQL, listener, operator and the Job controller, on a real API server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../cluster/wait.ts';
-import { smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import { startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
-
-interface Task {
-  id: string;
-  name: string;
-  state: string;
-  reason: string | null;
-  exit_code: number | null;
-  origin: string;
-  revision_number: number | null;
-  command: string[];
-  created_by: { kind: string; name: string | null };
-  started_at: string | null;
-  ended_at: string | null;
-}
+import { createTaskDeployment, type Task, taskCalls } from '../harness/tasks.ts';
 
 let berth: WholeBerth;
 let id: string;
 let app: string;
+let tasks: ReturnType<typeof taskCalls>;
 beforeAll(async () => {
   berth = await startWholeBerth('tasks-api');
-  const body = smallDeployment('shop') as { source_config: object };
-  const off = { database: { enabled: false }, cache: { enabled: false } };
-  const made = await berth.create({ ...body, source_config: { ...body.source_config, ...off } });
-  id = made.id;
+  id = await createTaskDeployment(berth);
+  tasks = taskCalls(berth, id);
   app = `shop-${id.replaceAll('-', '').slice(-8)}`;
-  await berth.ready(id);
 });
 afterAll(() => berth?.stop());
 
-const path = (rest = '') => `/v2/deployments/${id}/tasks${rest}`;
 const kubectl = (...args: string[]) => kubectlAsAdmin(['-n', berth.namespace, ...args]);
 
-async function run(...command: string[]): Promise<Task> {
-  const { status, body } = await berth.call<Task>('POST', path(), { command });
-  expect(status, JSON.stringify(body)).toBe(201);
-  return body;
-}
-
-const read = async (task: string) => (await berth.call<Task>('GET', path(`/${task}`))).body;
-const until = (task: string, ...states: string[]) =>
-  waitFor(
-    `task ${task} to be ${states.join(' or ')}`,
-    async () => {
-      const found = await read(task);
-      return states.includes(found.state) ? found : undefined;
-    },
-    { timeoutMs: 60_000, intervalMs: 100 },
-  );
-const list = async () => (await berth.call<{ resources: Task[] }>('GET', path('?limit=100'))).body.resources;
+const list = async () =>
+  (await berth.call<{ resources: Task[] }>('GET', tasks.path('?limit=100'))).body.resources;
 
 test('runs a command in the cluster, and reports its exit code and who requested it', async () => {
-  const asked = await run('migrate', '$(HOSTNAME)');
+  const asked = await tasks.run('migrate', '$(HOSTNAME)');
   expect(asked).toMatchObject({ state: 'QUEUED', origin: 'api', revision_number: 1, exit_code: null });
-  const done = await until(asked.id, 'SUCCEEDED');
+  const done = await tasks.until(asked.id, 'SUCCEEDED');
   expect(done).toMatchObject({ exit_code: 0, reason: null, created_by: { kind: 'api_key' } });
   expect(done.started_at).not.toBeNull();
   expect(done.ended_at).not.toBeNull();
@@ -82,24 +51,24 @@ test('runs a command in the cluster, and reports its exit code and who requested
 });
 
 test('reports the exit code of a command that fails', async () => {
-  const { id: task } = await run('exit-7');
-  expect(await until(task, 'FAILED')).toMatchObject({ exit_code: 7, reason: 'CommandFailed' });
+  const { id: task } = await tasks.run('exit-7');
+  expect(await tasks.until(task, 'FAILED')).toMatchObject({ exit_code: 7, reason: 'CommandFailed' });
 });
 
 test('cancels a task, and a second cancellation changes nothing', async () => {
-  const { id: task } = await run('sleep');
-  await until(task, 'RUNNING');
-  expect((await berth.call('POST', path(`/${task}/cancel`))).status).toBe(200);
-  expect(await until(task, 'CANCELLED')).toMatchObject({ exit_code: null });
-  const again = await berth.call<Task>('POST', path(`/${task}/cancel`));
+  const { id: task } = await tasks.run('sleep');
+  await tasks.until(task, 'RUNNING');
+  expect((await berth.call('POST', tasks.path(`/${task}/cancel`))).status).toBe(200);
+  expect(await tasks.until(task, 'CANCELLED')).toMatchObject({ exit_code: null });
+  const again = await berth.call<Task>('POST', tasks.path(`/${task}/cancel`));
   expect(again.body).toMatchObject({ state: 'CANCELLED' });
 });
 
-test('fails a task whose custom resource somebody removed, and creates it no second time', async () => {
-  const { id: task, name } = await run('sleep');
-  await until(task, 'RUNNING');
+test('fails a task whose custom resource was removed, and does not create it again', async () => {
+  const { id: task, name } = await tasks.run('sleep');
+  await tasks.until(task, 'RUNNING');
   await kubectl('delete', 'mtask', name);
-  expect(await until(task, 'FAILED')).toMatchObject({ reason: 'JobLost', exit_code: null });
+  expect(await tasks.until(task, 'FAILED')).toMatchObject({ reason: 'JobLost', exit_code: null });
   expect(await kubectl('get', 'mtask', name, '--ignore-not-found')).toBe('');
 });
 
@@ -120,8 +89,8 @@ test('lists tasks that were created in the cluster, as made outside the API', as
 });
 
 test('runs many tasks at once', async () => {
-  const asked = await Promise.all(Array.from({ length: 8 }, () => run('migrate')));
-  for (const { id: task } of asked) await until(task, 'SUCCEEDED');
+  const asked = await Promise.all(Array.from({ length: 8 }, () => tasks.run('migrate')));
+  for (const { id: task } of asked) await tasks.until(task, 'SUCCEEDED');
   const names = new Set(asked.map(({ name }) => name));
   expect(names.size).toBe(8);
 });

@@ -82,7 +82,7 @@ test('cancels a running task, and keeps RUNNING until its pod has ended', async 
   ).toEqual([]);
 });
 
-test('fails a task whose Job is deleted by somebody else, and starts no second one', async () => {
+test('fails a task whose Job was deleted by another client, and does not start a second one', async () => {
   await create('lost', { deployment: 'shop', command: ['sleep'] });
   const { jobUid } = await until('lost', 'RUNNING');
   await world.kubectl('delete', 'job', 'lost');
@@ -90,7 +90,7 @@ test('fails a task whose Job is deleted by somebody else, and starts no second o
   expect(await world.get('job', 'lost')).toBeUndefined();
 });
 
-test('does not take over a Job of somebody else with the name of the task', async () => {
+test('does not take over a Job of another client with the name of the task', async () => {
   const job = {
     apiVersion: 'batch/v1',
     kind: 'Job',
