@@ -1,5 +1,6 @@
 import { tenantHeaders } from '../api/client.ts';
 import { apiUrl } from '../app/addresses.ts';
+import { pause, watchSilence } from './stream-timing.ts';
 import { chunksOf, type Hint, isEnd, isHint, linesOf } from './watch-items.ts';
 
 /** Reads the stream of changes of a tenant again and again. */
@@ -27,13 +28,7 @@ type Ending = 'again' | 'denied' | 'failed';
 
 /** Reads one stream to its end. */
 async function readOnce(tenantId: string, events: StreamEvents, signal: AbortSignal): Promise<Ending> {
-  const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  const alive = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
-    events.alive();
-  };
+  const silence = watchSilence(SILENCE_MS);
   try {
     const response = await fetch(`${apiUrl}/v2/watch`, {
       headers: tenantHeaders(tenantId),
@@ -42,7 +37,8 @@ async function readOnce(tenantId: string, events: StreamEvents, signal: AbortSig
     if (response.status === 401 || response.status === 403) return 'denied';
     if (!response.ok || response.body === null) return 'failed';
     for await (const item of linesOf(chunksOf(response.body))) {
-      alive();
+      silence.alive();
+      events.alive();
       if (isHint(item)) events.hint(item);
       if (isEnd(item))
         return item.reason === 'denied' ? 'denied' : item.reason === 'failed' ? 'failed' : 'again';
@@ -51,18 +47,9 @@ async function readOnce(tenantId: string, events: StreamEvents, signal: AbortSig
   } catch {
     return 'failed';
   } finally {
-    clearTimeout(timer);
+    silence.stop();
   }
 }
-
-const pause = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 
 /** Reads streams until `signal` aborts. */
 export async function readChanges(

@@ -1,6 +1,7 @@
 import { tenantHeaders } from '../api/client.ts';
 import { isTemporary, Problem, problemOf, unreachable } from '../api/problem.ts';
 import { apiUrl } from '../app/addresses.ts';
+import { pause, watchSilence } from '../live/stream-timing.ts';
 import { chunksOf, isEnd, linesOf, type StreamEnd } from '../live/watch-items.ts';
 import type { LogEntry } from './log-lines.ts';
 import { type LogPosition, withQuery } from './log-position.ts';
@@ -60,18 +61,13 @@ function messageAtEnd({ end, reason }: StreamEnd): string | null {
  * @throws Problem
  */
 async function readOnce(source: LogSource, events: LogEvents, signal: AbortSignal, onLine: () => void) {
-  const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  const alive = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  };
+  const silence = watchSilence(SILENCE_MS);
   try {
     const response = await request(source, 'application/x-ndjson', AbortSignal.any([signal, silence.signal]));
     events.open();
     if (response.body === null) return undefined;
     for await (const line of linesOf(chunksOf(response.body))) {
-      alive();
+      silence.alive();
       if (isEnd(line)) return messageAtEnd(line);
       const entry = source.position.take(line);
       if (line !== undefined) onLine();
@@ -83,18 +79,9 @@ async function readOnce(source: LogSource, events: LogEvents, signal: AbortSigna
     // The connection was lost, or a line was cut off.
     return undefined;
   } finally {
-    clearTimeout(timer);
+    silence.stop();
   }
 }
-
-const pause = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, PAUSE_MS);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 
 interface Attempt {
   /** The message at the end of the log; null: another request continues it; undefined: the answer was cut off. */
@@ -135,7 +122,7 @@ export async function followLog(
     if (message === null || hasRead) tries = 0;
     if (tries >= MAX_TRIES) throw problem ?? unreachable();
     events.interrupted();
-    await pause(signal);
+    await pause(PAUSE_MS, signal);
   }
   return null;
 }
