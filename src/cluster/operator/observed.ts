@@ -17,6 +17,7 @@ import type { KnownResponse } from './changes/cluster-changes.ts';
 import type { ObservedHost } from './domains/observed-host.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 import type { StoredNames } from './observe/stored-names.ts';
+import type { Finding } from './status/conditions.ts';
 
 /**
  * What the operator has observed of one ManagedDeployment. Terms:
@@ -55,6 +56,8 @@ export interface Observed {
   readonly secrets?: ObservedSecrets;
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
+  /** The condition of the schedules; absent: it is not known. See schedules/schedules-finding.ts. */
+  readonly schedules?: Finding | null;
   /** The additional hosts; absent: it has no additional hosts; see domains/observe-domains.ts. */
   readonly domains?: readonly ObservedHost[];
   /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */

@@ -30,11 +30,15 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'status'),
     // Needed to set owner references with blockOwnerDeletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
-    // `patch` changes only the owners of a task. Ended tasks are deleted.
-    ...rightsOn('DeploymentTask', ['list', 'watch', 'patch', 'delete']),
+    // `create` records the runs of schedules. `patch` changes only the owners of a task. Ended tasks are deleted.
+    ...rightsOn('DeploymentTask', ['list', 'watch', 'create', 'patch', 'delete']),
+    // Not a subresource: the admission policy berth-task-origins asks for this right.
+    ...rightsOn('DeploymentTask', ['create'], 'origin'),
     ...rightsOn('DeploymentTask', ['update'], 'status'),
     // The Jobs of tasks. `patch` starts a Job, and `get` finds the owner of one whose name is taken.
     ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
+    // The CronJobs of schedules. `get` finds the owner of one whose name is taken.
+    ...rightsOn('CronJob', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get', 'patch']),
     // The certificates of additional hosts, if cert-manager issues them.

@@ -57,7 +57,13 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
       message: `metadata.name must be a DNS label of at most ${MAX_TASK_NAME} characters: the Job has the same name`,
     },
   ],
-  spec: [{ rule: 'self == oldSelf', message: 'the spec of a task cannot be changed: create another task' }],
+  spec: [
+    { rule: 'self == oldSelf', message: 'the spec of a task cannot be changed: create another task' },
+    {
+      rule: "!has(self.schedule) || self.origin == 'schedule'",
+      message: 'schedule must not be set without the origin schedule',
+    },
+  ],
   'spec.cpu': [atMost(String(RESOURCE_LIMITS.cpu)), MORE_THAN_ZERO],
   'spec.memory': [atMost(`${RESOURCE_LIMITS.memoryMb}Mi`), MORE_THAN_ZERO],
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
+import { SCHEDULE_LIMITS } from '../../domain/schedules/schedules.ts';
 import { TASK_LIMITS, TASK_ORIGINS, TASK_STATES } from '../../domain/tasks/task.ts';
 import { MAX_TASK_MESSAGE } from '../resource/deployment-task.ts';
 import { MAX_WAIT_SECONDS } from './work-protocol.ts';
@@ -23,7 +24,10 @@ export const taskOrderSchema = z.object({
     .boolean()
     .describe('Whether the hub knows that the custom resource was created. It is then not created again.'),
   cancel: z.boolean().describe('Whether the task is to be cancelled.'),
-  origin: z.enum(TASK_ORIGINS),
+  origin: z
+    .enum(TASK_ORIGINS)
+    .describe('custom-resource: the task was created in the cluster, whatever its origin there.'),
+  schedule: z.string().optional().describe('The schedule that the task is a run of.'),
   revision: z.int().optional(),
   component: z.enum(COMPONENTS),
   command: commandSchema.describe('As in the custom resource: $$ stands for $.'),
@@ -71,6 +75,15 @@ export const taskReportSchema = z.object({
     .describe(
       'Uid of the custom resource. null: it does not exist, so the task has ended in a way that is not known.',
     ),
+  origin: z
+    .enum(TASK_ORIGINS)
+    .optional()
+    .describe('Origin of a task without task_id. Absent: custom-resource.'),
+  schedule: z
+    .string()
+    .max(SCHEDULE_LIMITS.name)
+    .optional()
+    .describe('Name of the schedule that the task is a run of.'),
   component: z.enum(COMPONENTS),
   command: commandSchema,
   timeout_seconds: z.int(),

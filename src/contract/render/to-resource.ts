@@ -22,6 +22,7 @@ import type { ManagedDeployment, ManagedDeploymentSpec } from '../resource/manag
 import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from '../resource/names.ts';
 import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 import { componentSettings } from './pod-settings.ts';
+import { schedulesSpec } from './schedules.ts';
 
 /** The parts of the hub's record that the custom resource contains, without secret values. */
 export interface ResourceInput {
@@ -320,6 +321,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       podTemplate: podTemplateSpec(effective, input),
       routing: routingSpec(deployment),
       tracing: tracingSpec(tracingProject, secretNames),
+      ...schedulesSpec(deployment.sourceConfig.schedules),
     },
   };
 }

@@ -23,6 +23,12 @@ export const DEPLOYMENT_TASK = {
 /** Maximum length of metadata.name of a task. Its Job has the same name, and the pod of the Job has a longer one. */
 export const MAX_TASK_NAME = 57;
 
+/**
+ * Maximum length of the name of a CronJob. Kubernetes allows 52 characters. The Jobs have this name with a hyphen and the time in minutes (8
+ * digits until the year 2160), and the task of a run has the name of its Job.
+ */
+export const MAX_CRON_JOB_NAME = MAX_TASK_NAME - 9;
+
 /** observedGeneration of a resource that no operator has observed. The API server adds it to a missing status. */
 export const NOT_OBSERVED = -1;
 

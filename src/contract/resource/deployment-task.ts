@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
 import { text } from '../../domain/kubernetes/text.ts';
 import { COMPONENTS } from '../../domain/resource-spec/components.ts';
+import { SCHEDULE_LIMITS, SCHEDULE_NAME } from '../../domain/schedules/schedules.ts';
 import { TASK_LIMITS, TASK_ORIGINS, TASK_STATES } from '../../domain/tasks/task.ts';
 import { type DEPLOYMENT_TASK, MAX_APP_NAME } from './definition.ts';
 import type { ResourceMetadata } from './managed-deployment.ts';
@@ -51,6 +52,12 @@ export const deploymentTaskSpecSchema = z
       .enum(TASK_ORIGINS)
       .default('custom-resource')
       .describe('Who requested the task. Only Berth may set another value than custom-resource.'),
+    schedule: z
+      .string()
+      .max(SCHEDULE_LIMITS.name)
+      .regex(SCHEDULE_NAME)
+      .optional()
+      .describe('Name of the schedule that the task is a run of. Only with the origin schedule.'),
     taskId: z
       .string()
       .max(64)

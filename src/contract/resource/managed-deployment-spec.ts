@@ -12,6 +12,7 @@ import {
   timeString,
   tracingSchema,
 } from './managed-deployment-parts.ts';
+import { schedulesSpecSchema } from './schedule-spec.ts';
 
 const revisionSchema = z
   .strictObject({
@@ -110,6 +111,7 @@ export const managedDeploymentSpecSchema = z
     podTemplate: podTemplateSchema.prefault({}),
     routing: routingSchema.prefault({}),
     tracing: tracingSchema.prefault({}),
+    schedules: schedulesSpecSchema.optional(),
   })
   .describe('Desired state.');
 export type ManagedDeploymentSpec = z.infer<typeof managedDeploymentSpecSchema>;

@@ -1,6 +1,6 @@
 import { contentHash, fullHash, nameHash } from '../../domain/core/hash.ts';
 import { MANAGED_BY_LABEL, PART_OF_LABEL } from '../../domain/kubernetes/labels.ts';
-import { MAX_TASK_NAME } from './definition.ts';
+import { MAX_CRON_JOB_NAME, MAX_TASK_NAME } from './definition.ts';
 
 /** Labels, annotations and names that control plane and data plane share. */
 export const LABELS = {
@@ -17,6 +17,8 @@ export const LABELS = {
   namespace: 'berth.dev/namespace',
   /** On the Job of a task and its pod: the uid of the task. */
   taskUid: 'berth.dev/task-uid',
+  /** On the CronJob of a schedule, its Jobs and their pods: the name of the schedule. */
+  schedule: 'berth.dev/schedule',
   /** On the Secret in which the listener records the owner of a name (`identitySecretName`): one of IDENTITY_STATES. */
   identity: 'berth.dev/identity',
 } as const;
@@ -57,6 +59,9 @@ export const ANNOTATIONS = {
   podTemplate: 'berth.dev/pod-template',
   /** On the Job of a build and its pod: the number of the attempt, counted from 1. */
   buildAttempt: 'berth.dev/build-attempt',
+  /** On the Jobs of schedules: the component that they run, and the number of its revision. */
+  component: 'berth.dev/component',
+  revisionNumber: 'berth.dev/revision-number',
   /** On the database volume: the image that created its data. */
   databaseImage: 'berth.dev/database-image',
 } as const;
@@ -162,6 +167,18 @@ const TASK_ID_LENGTH = 12;
 export function taskName(app: string, taskId: string): string {
   const slug = app.slice(0, TASK_APP_LENGTH).replace(/-+$/, '');
   return `${slug}-t-${taskId.replaceAll('-', '').slice(-TASK_ID_LENGTH)}`.slice(0, MAX_TASK_NAME);
+}
+
+/** Hex digits of the hash in the name of a CronJob. */
+const CRON_JOB_HASH = 10;
+
+/**
+ * Name of the CronJob of a schedule: the start of both names, and a hash of them. The hash is always there, because `a-b` with `c` and `a`
+ * with `b-c` would have the same name without it.
+ */
+export function cronJobName(app: string, schedule: string): string {
+  const readable = `${app}-${schedule}`.slice(0, MAX_CRON_JOB_NAME - CRON_JOB_HASH - 1).replace(/-+$/, '');
+  return `${readable}-${fullHash(['schedule', app, schedule]).slice(0, CRON_JOB_HASH)}`;
 }
 
 /** Name of the pull Secret of a deployment for the registry of the platform. */

@@ -13,6 +13,8 @@ export const CONDITION_TYPES = {
     'The route from custom_url to the app exists. Absent if there is no URL, or if Berth does not create routes.',
   DomainsReady:
     'Every additional host (domains) has an address in DNS, its proof, a route and a certificate, as far as Berth observes them. Ready does not depend on this condition. Absent if there are no additional hosts.',
+  SchedulesHealthy:
+    'Every schedule can run, and the last runs of none have all failed. Ready does not depend on this condition. Absent if there are no schedules.',
   Ready:
     'The desired revision and generation are completely in effect. Also True when nothing is to run: switched off, or without a revision.',
   Reconciling:
@@ -119,6 +121,10 @@ export const REASONS = {
   DomainWithoutCertificate: 'An additional host has no certificate yet.',
   DomainUnknown:
     'The state of an additional host is not known, because the DNS server does not answer or Berth creates no routes.',
+  // schedules
+  SchedulesRunning: 'Every schedule runs at its times, and its last runs have not all failed.',
+  ScheduleRefused: 'A schedule does not run: its fields, the policy or the cluster do not allow it.',
+  ScheduleFailing: 'The last runs of a schedule have all failed.',
   // Failures of pods.
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',
@@ -236,6 +242,8 @@ export const TROUBLES: readonly Reason[] = [
   'DomainUnproven',
   'DomainRefused',
   'DomainWithoutDns',
+  'ScheduleRefused',
+  'ScheduleFailing',
 ];
 
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
@@ -247,6 +255,7 @@ const REPORTED_TYPES: readonly string[] = [
   'CacheReady',
   'RouteReady',
   'DomainsReady',
+  'SchedulesHealthy',
 ] satisfies ConditionType[];
 
 /** A reason that is also reported for ready objects, because the user may not know the policy that changes them. */

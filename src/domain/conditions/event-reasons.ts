@@ -22,6 +22,7 @@ export const CONDITION_REASONS = [
   'DomainRoutePending',
   'DomainWithoutCertificate',
   'DomainUnknown',
+  'SchedulesRunning',
   'ListenerNeverSeen',
 ] as const satisfies readonly Reason[];
 

@@ -69,6 +69,7 @@ function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
 const SPECIFIC = [
   'Ready',
   'Paused',
+  'SchedulesHealthy',
   'DomainsReady',
   'RouteReady',
   'Serving',
@@ -107,6 +108,7 @@ const OF_THE_ACTIVE = new Set([
   'Paused',
   'RouteReady',
   'DomainsReady',
+  'SchedulesHealthy',
 ]);
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;

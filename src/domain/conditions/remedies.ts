@@ -259,6 +259,15 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Berth looks the host up again within minutes. If this does not end, the DNS servers of the operator do not answer ' +
       '(BERTH_DNS_SERVERS), or Berth creates no routes in this cluster (BERTH_ROUTING).',
   ),
+  SchedulesRunning: FINE,
+  ScheduleRefused: act(
+    'Correct the field that the message names with a PATCH of source_config.schedules, or remove the schedule. If the policy or the ' +
+      'cluster rejects it, ask the administrator of the platform. The other schedules run, and the deployment serves.',
+  ),
+  ScheduleFailing: act(
+    'Read the logs of the task that the message names (berth tasks logs), and correct the command, the schedule or the app. The ' +
+      'condition ends with the next run that succeeds: berth schedules run starts one at once.',
+  ),
   RouteUnsupported: act(
     'The administrator of the cluster has to install the Gateway API (Berth detects it), or configure Ingress ' +
       'instead (BERTH_ROUTING). Everything except the route works without the Gateway API.',

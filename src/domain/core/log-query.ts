@@ -28,6 +28,13 @@ export const logQuerySchema = z.strictObject({
     .describe(
       'Return only logs of the pod of this task, by the uid of its custom resource. Absent: no pods of tasks.',
     ),
+  task_job: z
+    .string()
+    .max(63)
+    .optional()
+    .describe(
+      'With task_uid: the task is a run of a schedule, whose pod does not have the uid. Return only logs of the pod of this Job.',
+    ),
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 

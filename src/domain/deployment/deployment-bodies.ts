@@ -13,6 +13,7 @@ import { mergeRunSettings } from '../run-settings/run-settings.ts';
 import { runSettingsShape } from '../run-settings/run-settings-schema.ts';
 import { secretReferencesBodySchema, toSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import { variableNameSchema, variableValueSchema } from '../run-settings/variable-schema.ts';
+import { schedulesBodySchema, schedulesOf } from '../schedules/schedules.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { exceeds, secretBytes } from './secret-size.ts';
 import { deploymentTypeSchema, sourceSchema } from './source.ts';
@@ -74,6 +75,7 @@ export const sourceConfigBodySchema = z
       .describe('Command that installs the dependencies of the build. git_host only.'),
     build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
     domains: domainsBodySchema,
+    schedules: schedulesBodySchema,
     ...podSettingsBodyShape,
   })
   .describe('Configuration whose fields change without a new revision, or cannot change.');
@@ -210,6 +212,7 @@ export function toSourceConfig(body: SourceConfigBody): SourceConfig {
     install_command: body.install_command ?? null,
     build_command: body.build_command ?? null,
     ...domainsOf(body),
+    ...schedulesOf(body),
     ...podSettingsOf(body),
   };
 }

@@ -6,6 +6,7 @@ import type { Ceilings } from '../resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import type { RevisionStatus } from '../revision/states.ts';
 import type { RunSettings } from '../run-settings/run-settings.ts';
+import type { SchedulesField } from '../schedules/schedules.ts';
 import type { Upload } from '../uploads/upload.ts';
 import type { DeploymentType, Source } from './source.ts';
 
@@ -13,10 +14,10 @@ import type { DeploymentType, Source } from './source.ts';
 export const FALLBACK_NAMESPACE = 'default';
 
 /**
- * source_config as stored: unset fields are null, apart from the pod settings and domains, which are then absent. The names equal the
- * names in the API.
+ * source_config as stored: unset fields are null, apart from the pod settings, domains and schedules, which are then absent. The
+ * names equal the names in the API.
  */
-export interface SourceConfig extends PodSettings, DomainsField {
+export interface SourceConfig extends PodSettings, DomainsField, SchedulesField {
   integration_id: string | null;
   repo_url: string | null;
   deployment_type: DeploymentType | null;

@@ -9,6 +9,7 @@ import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settin
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { toSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import { sharedNameIssues } from '../run-settings/shared-names.ts';
+import { mergeSchedules } from '../schedules/schedules.ts';
 import { isBuilt } from '../uploads/upload.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
 import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
@@ -103,10 +104,11 @@ function mergeUrl(
 
 function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceConfig {
   const { sourceConfig } = target;
-  const { domains: _, ...others } = withoutPodSettings(sourceConfig);
+  const { domains: _1, schedules: _2, ...others } = withoutPodSettings(sourceConfig);
   const merged: SourceConfig = {
     ...others,
     ...mergeDomains(sourceConfig, sent),
+    ...mergeSchedules(sourceConfig, sent),
     ...mergePodSettings(sourceConfig, sent),
     custom_url: mergeUrl(target, sent.custom_url),
   };

@@ -16,6 +16,7 @@ import { healthCheckIssues } from './policy-health-checks.ts';
 import { placementIssues } from './policy-placement.ts';
 import { generatedObjectIssues, secretReferenceIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
+import { scheduleIssues } from './policy-schedules.ts';
 import { podSecurityIssues, profileIssues } from './policy-security.ts';
 import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
 
@@ -195,6 +196,7 @@ export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_volume_removal', check: volumeRemovalIssues },
   { name: 'policy_domain', check: domainIssues },
+  { name: 'policy_schedule', check: scheduleIssues },
   { name: 'policy_cap', check: capIssues },
   { name: REFERENCES, check: secretReferenceIssues },
   { name: ENVIRONMENT, check: (view) => [...secretCaps(view), ...envCaps(view), ...environments(view)] },

@@ -6,6 +6,7 @@ import { POD_SECURITY_LEVELS } from '../kubernetes/pod-security.ts';
 import { HEALTH_CHECK_LIMITS } from '../pod-settings/health-check.ts';
 import { SECURITY_PROFILES } from '../pod-settings/security-profile.ts';
 import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-spec.ts';
+import { SCHEDULE_LIMITS } from '../schedules/schedules.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
 /**
@@ -217,6 +218,18 @@ const policyShape = {
         .describe('Whether tasks may be created as custom resources, outside the API.'),
     })
     .describe('Tasks: commands that run once in the image of a deployment.'),
+  schedules: z
+    .strictObject({
+      max_schedules: amount(SCHEDULE_LIMITS.schedules).describe(
+        'Maximum number of schedules of a deployment.',
+      ),
+      min_interval_minutes: z
+        .int()
+        .min(1)
+        .max(24 * 60)
+        .describe('Minimum time between two runs of a schedule, in minutes.'),
+    })
+    .describe('Schedules: tasks that run at fixed times.'),
   caps: capsSchema.describe('Maximum values of single deployments.'),
   caps_by_type: z
     .strictObject(
@@ -265,6 +278,7 @@ export const policyFileSchema = z
     database: policyShape.database.partial().optional(),
     uploads: policyShape.uploads.partial().optional(),
     tasks: policyShape.tasks.partial().optional(),
+    schedules: policyShape.schedules.partial().optional(),
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
     tenant_quotas: tenantQuotaChangesSchema.optional(),
@@ -303,6 +317,7 @@ const SELF_HOSTED: Policy = {
   database: { min_connections: 0, volume_removal: true },
   uploads: UPLOADS,
   tasks: { by_custom_resource: true },
+  schedules: { max_schedules: SCHEDULE_LIMITS.schedules, min_interval_minutes: 1 },
   caps: {
     scale: RESOURCE_LIMITS.scale,
     cpu: RESOURCE_LIMITS.cpu,
@@ -345,6 +360,7 @@ const CLOUD: Policy = {
   database: { min_connections: 0, volume_removal: true },
   uploads: UPLOADS,
   tasks: { by_custom_resource: false },
+  schedules: { max_schedules: 10, min_interval_minutes: 5 },
   caps: {
     scale: 50,
     cpu: 32,
@@ -417,6 +433,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     database: { ...base.database, ...file.database },
     uploads: { ...base.uploads, ...file.uploads },
     tasks: { ...base.tasks, ...file.tasks },
+    schedules: { ...base.schedules, ...file.schedules },
     caps: { ...base.caps, ...file.caps },
     caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },

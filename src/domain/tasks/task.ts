@@ -50,6 +50,8 @@ export const TASK_REASONS = {
   PodLost:
     'The pod was removed before the command ended, for example with its node. Check what the command did, then run the task again.',
   JobLost: 'The Job was deleted by another account. Check what the command did, then run the task again.',
+  Replaced:
+    'The next run of the schedule was due, and its concurrency is replace. Give the runs more time, or use another concurrency.',
   TimedOut: 'The command did not end in time, and was ended. Set a longer timeout.',
 } as const satisfies Record<string, string>;
 export type TaskReason = keyof typeof TASK_REASONS;

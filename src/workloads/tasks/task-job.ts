@@ -18,6 +18,9 @@ const MARGIN_SECONDS = 60;
 /** Termination grace period of Kubernetes, in seconds. */
 const DEFAULT_GRACE_SECONDS = 30;
 
+/** What a Job runs, and its sizes. Absent sizes: those of the component. */
+export type JobCommand = Pick<DeploymentTask['spec'], 'command' | 'timeoutSeconds' | 'cpu' | 'memory'>;
+
 /**
  * @param template the stored template of the component, for the revision of the task
  */
@@ -28,19 +31,8 @@ export function taskJob(
 ): KubeObject {
   const { name, namespace, uid = '' } = task.metadata;
   const { apiVersion, kind } = DEPLOYMENT_TASK;
-  const pod = taskPod(task, template);
-  const grace = pod.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
-  const labels = taskLabels(resource, uid, template);
-  const spec: V1JobSpec = {
-    suspend: true,
-    backoffLimit: 0,
-    completions: 1,
-    parallelism: 1,
-    // The kubelet measures the timeout from the start of the pod. This deadline also ends a task without a kubelet.
-    activeDeadlineSeconds: TASK_START_SECONDS + task.spec.timeoutSeconds + grace + MARGIN_SECONDS,
-    ttlSecondsAfterFinished: TASK_HISTORY.jobSeconds,
-    template: { metadata: podMetadata(template, labels), spec: pod },
-  };
+  const labels = { ...commandLabels(resource, template), [LABELS.taskUid]: uid };
+  const spec: V1JobSpec = { suspend: true, ...commandJobSpec(task.spec, template, labels) };
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -54,9 +46,28 @@ export function taskJob(
   };
 }
 
-function taskLabels(
+/** The spec of a Job that runs a command once, in a pod with these labels. */
+export function commandJobSpec(
+  command: JobCommand,
+  template: V1PodTemplateSpec,
+  labels: Record<string, string>,
+): V1JobSpec {
+  const pod = commandPod(command, template);
+  const grace = pod.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  return {
+    backoffLimit: 0,
+    completions: 1,
+    parallelism: 1,
+    // The kubelet measures the timeout from the start of the pod. This deadline also ends a command without a kubelet.
+    activeDeadlineSeconds: TASK_START_SECONDS + command.timeoutSeconds + grace + MARGIN_SECONDS,
+    ttlSecondsAfterFinished: TASK_HISTORY.jobSeconds,
+    template: { metadata: podMetadata(template, labels), spec: pod },
+  };
+}
+
+/** The labels of a Job of a deployment and its pod. */
+export function commandLabels(
   resource: ManagedDeployment,
-  uid: string,
   { metadata }: V1PodTemplateSpec,
 ): Record<string, string> {
   const { [LABELS.version]: version, [LABELS.revisionId]: revision } = metadata?.labels ?? {};
@@ -64,7 +75,6 @@ function taskLabels(
     ...commonLabels(resource, TASK_COMPONENT),
     ...(version === undefined ? {} : { [LABELS.version]: version }),
     ...(revision === undefined ? {} : { [LABELS.revisionId]: revision }),
-    [LABELS.taskUid]: uid,
   };
 }
 
@@ -75,7 +85,7 @@ function podMetadata({ metadata }: V1PodTemplateSpec, own: Record<string, string
   return { labels: { ...labels, ...own }, ...(annotations === undefined ? {} : { annotations }) };
 }
 
-function taskPod(task: DeploymentTask, { spec }: V1PodTemplateSpec): V1PodSpec {
+function commandPod(command: JobCommand, { spec }: V1PodTemplateSpec): V1PodSpec {
   if (spec === undefined) throw new Error('failed to render a task: the stored template has no pod');
   const { topologySpreadConstraints: _, containers, initContainers = [], ...pod } = spec;
   const besides = containers.filter(({ name }) => name !== APP_CONTAINER_NAME);
@@ -83,11 +93,11 @@ function taskPod(task: DeploymentTask, { spec }: V1PodTemplateSpec): V1PodSpec {
   return {
     ...pod,
     restartPolicy: 'Never',
-    activeDeadlineSeconds: task.spec.timeoutSeconds,
+    activeDeadlineSeconds: command.timeoutSeconds,
     ...(started.length === 0 ? {} : { initContainers: started }),
     containers: containers
       .filter(({ name }) => name === APP_CONTAINER_NAME)
-      .map((container) => commandContainer(container, task)),
+      .map((container) => commandContainer(container, command)),
   };
 }
 
@@ -110,12 +120,12 @@ function forTask(container: V1Container): V1Container {
   return rest;
 }
 
-function commandContainer(container: V1Container, { spec }: DeploymentTask): V1Container {
+function commandContainer(container: V1Container, { command, ...sizes }: JobCommand): V1Container {
   const { args: _, ...rest } = forTask(container);
   return {
     ...rest,
-    command: [...spec.command],
-    ...sized(container, spec),
+    command: [...command],
+    ...sized(container, sizes),
     // The last lines are shown for a failed command.
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
@@ -124,7 +134,7 @@ function commandContainer(container: V1Container, { spec }: DeploymentTask): V1C
 /** Requests and limits of the task, instead of those of the component. */
 function sized(
   { resources }: V1Container,
-  { cpu, memory }: DeploymentTask['spec'],
+  { cpu, memory }: Pick<JobCommand, 'cpu' | 'memory'>,
 ): Pick<V1Container, 'resources'> {
   const own = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
   if (Object.keys(own).length === 0) return resources === undefined ? {} : { resources };

@@ -77,7 +77,7 @@ async function touchOthers(world: FaultWorld): Promise<void> {
   await touchTasks(world);
 }
 
-/** No deployment here runs a task. A task of a deployment that does not exist starts nothing, and neither does a suspended Job. */
+/** No deployment here runs a task. A task of a deployment that does not exist starts nothing, and neither does a suspended Job or CronJob. */
 async function touchTasks({ admin, namespace }: FaultWorld): Promise<void> {
   const metadata = { name: 'touched', namespace, labels: TASK_LABELS };
   const task = { deployment: 'missing', command: ['true'], timeoutSeconds: 60 };
@@ -87,6 +87,7 @@ async function touchTasks({ admin, namespace }: FaultWorld): Promise<void> {
   for (const [resource, spec] of [
     [RESOURCES.DeploymentTask, task],
     [RESOURCES.Job, { suspend: true, template }],
+    [RESOURCES.CronJob, { schedule: '0 0 1 1 *', suspend: true, jobTemplate: { spec: { template } } }],
   ] as const) {
     const { group, version, kind } = resource;
     const apiVersion = `${group}/${version}`;

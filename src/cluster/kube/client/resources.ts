@@ -44,6 +44,7 @@ export const RESOURCES = {
   HTTPRoute: resource('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
   Certificate: resource('cert-manager.io/v1', 'Certificate', 'certificates'),
   Job: resource('batch/v1', 'Job', 'jobs'),
+  CronJob: resource('batch/v1', 'CronJob', 'cronjobs'),
   StorageClass: resource('storage.k8s.io/v1', 'StorageClass', 'storageclasses', false),
   CustomResourceDefinition: resource(
     'apiextensions.k8s.io/v1',

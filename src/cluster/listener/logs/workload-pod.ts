@@ -52,11 +52,16 @@ export interface LoggedContainer {
   readonly source: Omit<WorkloadLogLine, 'at' | 'text'>;
 }
 
+/** Label of a pod: the name of its Job. */
+const JOB_NAME_LABEL = 'batch.kubernetes.io/job-name';
+
 /** Selects the pods of a request. */
 export function podSelector({ deployment_id: id, query }: LogRequest): string {
-  const { component, revision_id: revision, task_uid: task } = query;
-  if (task !== undefined)
-    return `${LABELS.deploymentId}=${id},${LABELS.component}=${TASK_COMPONENT},${LABELS.taskUid}=${task}`;
+  const { component, revision_id: revision, task_uid: task, task_job: job } = query;
+  if (task !== undefined) {
+    const pod = job === undefined ? `${LABELS.taskUid}=${task}` : `${JOB_NAME_LABEL}=${job}`;
+    return `${LABELS.deploymentId}=${id},${LABELS.component}=${TASK_COMPONENT},${pod}`;
+  }
   return [
     `${LABELS.deploymentId}=${id}`,
     component === undefined

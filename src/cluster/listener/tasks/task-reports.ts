@@ -33,6 +33,7 @@ export function taskResource(order: TaskOrder, ownerUid: string | undefined): Ta
       ...(order.cpu === undefined ? {} : { cpu: order.cpu }),
       ...(order.memory === undefined ? {} : { memory: order.memory }),
       origin: order.origin,
+      ...(order.schedule === undefined ? {} : { schedule: order.schedule }),
       taskId: order.task_id,
     },
   };
@@ -48,7 +49,7 @@ export const isOfOrder = ({ spec }: TaskObject, { task_id: id }: TaskOrder): boo
 export function reportOf(task: TaskObject, deploymentId: string | undefined): TaskReport | null {
   const { metadata, spec, status } = task;
   if (deploymentId === undefined || !UUID_PATTERN.test(deploymentId)) return null;
-  const { taskId } = spec;
+  const { taskId, origin, schedule } = spec;
   if (taskId !== undefined && !UUID_PATTERN.test(taskId)) return null;
   const { state = 'QUEUED', reason, message, exitCode, revision, startTime, completionTime } = status ?? {};
   return {
@@ -58,6 +59,8 @@ export function reportOf(task: TaskObject, deploymentId: string | undefined): Ta
     namespace: metadata.namespace,
     deployment: spec.deployment,
     uid: metadata.uid ?? null,
+    ...(taskId !== undefined || origin === 'custom-resource' ? {} : { origin }),
+    ...(schedule === undefined ? {} : { schedule }),
     component: spec.component,
     command: spec.command,
     timeout_seconds: spec.timeoutSeconds,

@@ -45,7 +45,8 @@ export async function observe(
     ...remembered.checked.forbidden,
     ...foreign.filter(({ resourcePath }) => !bySpec.has(resourcePath)),
   ];
-  const withSpecChecks = { ...withSecrets, forbidden, responses };
+  const schedules = options.schedules?.findingOf(key) ?? null;
+  const withSpecChecks = { ...withSecrets, forbidden, responses, schedules };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
   const withDomains = addDomains(withHostCheck, key, options, remembered);
   return await withWarningEvents(withDomains, { client, remembered, time, signal });

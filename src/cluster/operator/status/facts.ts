@@ -12,4 +12,6 @@ export interface Facts extends ServiceFacts {
   readonly route: Finding | null;
   /** Condition DomainsReady; null: there are no additional hosts. */
   readonly domains: Finding | null;
+  /** Condition SchedulesHealthy; null: it is not known. */
+  readonly schedules: Finding | null;
 }

@@ -27,6 +27,7 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     // The conditions of routes exist only if a route is requested.
     ...(facts.route === null ? {} : { RouteReady: facts.route }),
     ...(facts.domains === null ? {} : { DomainsReady: facts.domains }),
+    ...(facts.observed.resource.spec.schedules === undefined ? {} : { SchedulesHealthy: facts.schedules }),
     Ready: isReady,
     ...progressFindings(facts, isReady),
     ...(facts.paused

@@ -59,6 +59,7 @@ export function deriveStatus({
     activeRevision,
     route: routeReady(observed, config),
     domains: domains?.condition ?? null,
+    schedules: observed.schedules ?? null,
   };
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);

@@ -69,6 +69,7 @@ const EVENT_RULES: Partial<Record<ConditionType, (change: Change) => boolean>> =
   // The Event at the end of its rollout already reports that the first revision serves.
   Serving: ({ first }) => !first,
   DomainsReady: ({ before, after }) => before !== undefined || after.status === 'True',
+  SchedulesHealthy: ({ before, after }) => before !== undefined || after.status === 'False',
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) =>
     (after.status === 'True' && !NOTHING_RUNS.has(after.reason)) ||
@@ -195,6 +196,7 @@ function isHealth(type: string): boolean {
     type === 'CacheReady' ||
     type === 'Serving' ||
     type === 'RouteReady' ||
-    type === 'DomainsReady'
+    type === 'DomainsReady' ||
+    type === 'SchedulesHealthy'
   );
 }

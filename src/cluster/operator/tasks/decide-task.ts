@@ -10,7 +10,7 @@ import {
 import { hasEnded } from '../../kube/client/object.ts';
 import { endOfJob } from '../observed.ts';
 import { endOfPod, podLost, type Run, startOf, timedOut } from './judge-run.ts';
-import { isCancelled, type ObservedTask, type TaskJob, type TaskRefusal } from './observed-task.ts';
+import { isCancelled, isOfCronJob, type ObservedTask, type TaskJob, type TaskRefusal } from './observed-task.ts';
 import { chosenRevision, taskRefusal } from './task-start.ts';
 import { waitOfPod } from './task-wait.ts';
 
@@ -43,6 +43,7 @@ const STOPS: Readonly<Partial<Record<TaskReason, TaskState>>> = {
   Cancelling: 'CANCELLED',
   DeploymentDeleting: 'CANCELLED',
   DeploymentOff: 'CANCELLED',
+  Replaced: 'CANCELLED',
   NotStarted: 'FAILED',
 };
 
@@ -52,7 +53,8 @@ const STOPS: Readonly<Partial<Record<TaskReason, TaskState>>> = {
  * A Job is created suspended. Its uid is recorded in the status, and then the Job runs. If a recorded Job is missing, the
  * task has failed, because its command may have started. If no uid is recorded, nothing has started.
  */
-export function decideTask(observed: ObservedTask, policy: Policy, now: Date): TaskDecision {
+export function decideTask(found: ObservedTask, policy: Policy, now: Date): TaskDecision {
+  const observed = isOfCronJob(found.task) ? withJobOfCronJob(found) : found;
   const { task, job, deployment } = observed;
   const { state, jobUid } = task.status ?? {};
   // The logs of an ended task can be read as long as its Job exists, so the Job is left to its time to live.
@@ -73,6 +75,13 @@ export function decideTask(observed: ObservedTask, policy: Policy, now: Date): T
   return { status, step: isPaused ? NO_STEP : { kind: 'start' }, recheckAt: null };
 }
 
+/** The Job of a CronJob exists before its task, so its uid is recorded with the first status. */
+function withJobOfCronJob(found: ObservedTask): ObservedTask {
+  const { task, job } = found;
+  const jobUid = task.status?.jobUid ?? job?.metadata.uid ?? '';
+  return { ...found, task: { ...task, status: { ...task.status, jobUid } } };
+}
+
 /**
  * The Job of the task; null: there is no such Job. If a uid is recorded, it decides. Without one, only a Job that has not run can be
  * that of the task, because another writer may have created a Job with its name and labels.
@@ -84,8 +93,9 @@ function ownJob(job: TaskJob | null, jobUid: string | undefined): TaskJob | null
 }
 
 /** Why the task must end; null: it may continue. The reason of a Job that is already deleted stays. */
-function stopOf({ task, deployment }: ObservedTask): TaskReason | null {
+function stopOf({ task, deployment, isReplaced }: ObservedTask): TaskReason | null {
   if (isCancelled(task)) return 'Cancelling';
+  if (isReplaced) return 'Replaced';
   const { reason } = task.status ?? {};
   if (reason !== undefined && Object.hasOwn(STOPS, reason)) return reason as TaskReason;
   if (deployment === null) return null;

@@ -1,6 +1,7 @@
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { isFinalTaskState, TASK_HISTORY } from '../../../domain/tasks/task.ts';
 import type { TaskResource } from './observed-task.ts';
+import { newestRuns } from '../schedules/run-results.ts';
 
 /** The bounded history of tasks. Pure. */
 
@@ -16,7 +17,8 @@ export interface History {
   readonly recheckAt: number | null;
 }
 
-/** The ended tasks of one deployment that are removed: those above the number, the oldest first, and those above the age. */
+/** The ended tasks of one deployment that are removed: those above the number, the oldest first, and those above the age. The
+ * newest runs of each schedule are kept at any age, because they show whether it works. */
 export function historyOf(tasks: readonly TaskResource[], now: Date): History {
   const over = tasks
     .flatMap((task) => {
@@ -25,9 +27,11 @@ export function historyOf(tasks: readonly TaskResource[], now: Date): History {
     })
     .sort((a, b) => b.at - a.at || compareText(b.task.metadata.name, a.task.metadata.name));
   const lifetime = TASK_HISTORY.taskSeconds * 1000;
-  const isExpired = ({ at }: { at: number }, index: number) =>
-    index >= TASK_HISTORY.tasks || at + lifetime <= now.getTime();
-  const oldest = over.filter((entry, index) => !isExpired(entry, index)).at(-1);
+  const kept = newestRuns(over.map(({ task }) => task));
+  const isKept = (task: TaskResource) => kept.has(task);
+  const isExpired = ({ at, task }: { at: number; task: TaskResource }, index: number) =>
+    index >= TASK_HISTORY.tasks || (at + lifetime <= now.getTime() && !isKept(task));
+  const oldest = over.filter((entry, index) => !isExpired(entry, index) && !isKept(entry.task)).at(-1);
   return {
     expired: over.filter(isExpired).map(({ task }) => task),
     recheckAt: oldest === undefined ? null : oldest.at + lifetime,

@@ -6,7 +6,7 @@ import { gather } from '../observe/gather.ts';
 import { isAccepted, isBlockedByIdentity } from '../observe/ownership.ts';
 import { newestFirst, type ObservedPod, type ObservedResource } from '../observed.ts';
 import { isPaused } from '../status/conditions.ts';
-import type { TaskDeployment, TaskJob, TaskResource } from './observed-task.ts';
+import { isOfCronJob, type TaskDeployment, type TaskJob, type TaskResource } from './observed-task.ts';
 
 /** Reads the deployment and the pod of a task from the caches. */
 
@@ -49,10 +49,29 @@ export function podOf(
   if (jobUid === undefined) return null;
   const pods = (view.children('Pod', deploymentKey) as ObservedPod[]).filter(
     ({ metadata: { labels = {} } }) =>
-      labels[LABELS.taskUid] === task.metadata.uid && labels['batch.kubernetes.io/controller-uid'] === jobUid,
+      (isOfCronJob(task) || labels[LABELS.taskUid] === task.metadata.uid) &&
+      labels['batch.kubernetes.io/controller-uid'] === jobUid,
   );
   const byAge = pods.toSorted((a, b) =>
     compareText(b.metadata.creationTimestamp ?? '', a.metadata.creationTimestamp ?? ''),
   );
   return byAge[0] ?? null;
+}
+
+/** Whether the next run of the schedule of a task has replaced its Job. */
+export function isReplaced(
+  task: TaskResource,
+  job: TaskJob | null,
+  { deployment, runs }: { deployment: TaskDeployment | null; runs: readonly TaskJob[] },
+): boolean {
+  if (!isOfCronJob(task) || (job !== null && job.metadata.deletionTimestamp === undefined)) return false;
+  const schedules = deployment?.resource.spec.schedules ?? [];
+  if (schedules.find(({ name }) => name === task.spec.schedule)?.concurrency !== 'replace') return false;
+  const since = task.metadata.creationTimestamp ?? '';
+  return runs.some(
+    ({ metadata: { name, labels = {}, creationTimestamp = '' } }) =>
+      labels[LABELS.schedule] === task.spec.schedule &&
+      name !== task.metadata.name &&
+      creationTimestamp >= since,
+  );
 }

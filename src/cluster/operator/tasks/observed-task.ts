@@ -19,6 +19,8 @@ export interface ObservedTask {
   readonly pod: ObservedPod | null;
   /** Why the cluster rejected the Job; null: it did not. */
   readonly refusal: TaskRefusal | null;
+  /** Whether the next run of a schedule has replaced the Job. */
+  readonly isReplaced: boolean;
 }
 
 export interface TaskRefusal {
@@ -73,6 +75,13 @@ export function transformTaskJob(object: UntypedObject): UntypedObject {
     status: { startTime: status?.startTime, conditions: status?.conditions },
   };
 }
+
+/**
+ * Whether the Job of the task is that of a CronJob, which runs without Berth. The task represents it. A run that the hub has requested has
+ * an id, and a Job of the operator.
+ */
+export const isOfCronJob = ({ spec: { origin, taskId } }: TaskResource): boolean =>
+  origin === 'schedule' && taskId === undefined;
 
 /** Parses a task. null: this version cannot parse it. */
 export function readTask(object: UntypedObject): TaskResource | null {

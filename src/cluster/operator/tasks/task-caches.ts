@@ -7,9 +7,10 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
 import type { CacheHealth } from '../observe/caches.ts';
-import { readTask, type TaskJob, type TaskResource, transformTaskJob } from './observed-task.ts';
+import { isOfCronJob, readTask, type TaskJob, type TaskResource, transformTaskJob } from './observed-task.ts';
 
-const SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${TASK_COMPONENT}`;
+/** Selects the objects that run tasks. */
+export const TASK_SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${TASK_COMPONENT}`;
 /** Index of tasks: the key of their deployment. */
 const BY_DEPLOYMENT = 'deployment';
 const ALL = '';
@@ -20,6 +21,12 @@ const MAX_PLAIN = 64;
 export function deploymentKeyOf(task: UntypedObject): string {
   const { deployment = '' } = (task['spec'] ?? {}) as { deployment?: string };
   return `${task.metadata.namespace}/${deployment}`;
+}
+
+/** Key of the deployment of a CronJob or of its Job. Empty: it is none. */
+export function runKeys({ metadata: { namespace, labels = {} } }: KubeObject): string[] {
+  const { [LABELS.schedule]: schedule, [LABELS.instance]: app } = labels;
+  return schedule === undefined || app === undefined ? [] : [`${namespace}/${app}`];
 }
 
 type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
@@ -58,7 +65,12 @@ export class TaskCaches {
       resource: RESOURCES.DeploymentTask,
       indexes: { [BY_DEPLOYMENT]: (task: UntypedObject) => [deploymentKeyOf(task)] },
     });
-    this.#jobs = of({ resource: RESOURCES.Job, labelSelector: SELECTOR, transform: transformTaskJob });
+    this.#jobs = of({
+      resource: RESOURCES.Job,
+      labelSelector: TASK_SELECTOR,
+      transform: transformTaskJob,
+      indexes: { [BY_DEPLOYMENT]: (job: UntypedObject) => runKeys(job) },
+    });
   }
 
   /** Calls back with the key of each task that changed, or whose Job changed. */
@@ -72,6 +84,18 @@ export class TaskCaches {
 
   #all(): Reflector<UntypedObject>[] {
     return [...this.#tasks.values(), ...this.#jobs.values()];
+  }
+
+  /** Calls back with the key of the deployment of each run that changed. */
+  onRunChange(changed: (deploymentKey: string) => void): void {
+    const ofJob = (job: UntypedObject) => runKeys(job).forEach(changed);
+    const ofTask = (task: UntypedObject) => {
+      if (isRun(task)) changed(deploymentKeyOf(task));
+    };
+    for (const reflector of this.#jobs.values())
+      reflector.addHandlers({ added: ofJob, updated: ofJob, deleted: ofJob });
+    for (const reflector of this.#tasks.values())
+      reflector.addHandlers({ added: ofTask, updated: ofTask, deleted: ofTask });
   }
 
   start(): void {
@@ -115,6 +139,11 @@ export class TaskCaches {
     return found.map(readTask).filter((task) => task !== null);
   }
 
+  /** The Jobs of the CronJobs of a deployment. */
+  runsOf(deploymentKey: string): TaskJob[] {
+    return (within(this.#jobs, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ?? []) as TaskJob[];
+  }
+
   /** The cached Job with the name of the task; undefined: none is cached. */
   job(task: TaskResource): TaskJob | undefined {
     return within(this.#jobs, keyOf(task))?.store.get(keyOf(task)) as TaskJob | undefined;
@@ -142,8 +171,16 @@ function within(byNamespace: ByNamespace, key: string): Reflector<UntypedObject>
   return byNamespace.get(ALL) ?? byNamespace.get(key.slice(0, key.indexOf('/')));
 }
 
-/** Whether a Job belongs to a task: by its owner and its label, which both have the uid of the task. */
+const isRun = ({ spec }: UntypedObject): boolean =>
+  (spec as { schedule?: string } | undefined)?.schedule !== undefined;
+
+/** Whether a Job belongs to a task: by its owner and its label, which both have the uid of the task, or the schedule of a CronJob. */
 export function isJobOf(job: KubeObject, task: TaskResource): boolean {
   const { uid } = task.metadata;
+  if (isOfCronJob(task))
+    return job.metadata.labels?.[LABELS.schedule] === task.spec.schedule && isJobOfCronJob(job);
   return job.metadata.labels?.[LABELS.taskUid] === labelValue(uid) && controllerOf(job)?.uid === uid;
 }
+
+/** Whether a CronJob has created the Job. */
+export const isJobOfCronJob = (job: KubeObject): boolean => controllerOf(job)?.kind === 'CronJob';

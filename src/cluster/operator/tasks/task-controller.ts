@@ -13,8 +13,9 @@ import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import { isPaused, shortened } from '../status/conditions.ts';
 import { decideTask, type TaskStep } from './decide-task.ts';
 import { historyOf } from './history.ts';
-import { deploymentOf, podOf, type TaskView } from './observe-task.ts';
+import { deploymentOf, isReplaced, podOf, type TaskView } from './observe-task.ts';
 import {
+  isOfCronJob,
   type ObservedTask,
   readTask,
   type TaskJob,
@@ -92,13 +93,15 @@ export class TaskController {
     const deploymentKey = deploymentKeyOf(task as unknown as UntypedObject);
     const named = caches.job(task) ?? (await this.#missing(task, signal));
     const job = named !== undefined && isJobOf(named, task) ? named : null;
+    const deployment = deploymentOf(view, deploymentKey);
     return {
       task,
-      deployment: deploymentOf(view, deploymentKey),
+      deployment,
       job,
       isNameTaken: named !== undefined && job === null,
       pod: podOf(view, deploymentKey, task, job),
       refusal,
+      isReplaced: isReplaced(task, job, { deployment, runs: caches.runsOf(deploymentKey) }),
     };
   }
 
@@ -220,9 +223,13 @@ export class TaskController {
     const deployment = view.resource(deploymentKey);
     if (deployment !== undefined && isPaused(deployment)) return null;
     const { expired, recheckAt } = historyOf(caches.tasksOf(deploymentKey), clock.date());
-    for (const { metadata } of expired) {
+    for (const expiredTask of expired) {
+      const { metadata } = expiredTask;
       this.#mayAct();
       try {
+        // The Job of a CronJob does not belong to its task, and would get another one.
+        const run = isOfCronJob(expiredTask) ? caches.job(expiredTask) : undefined;
+        if (run !== undefined) await this.#deleteJob(run, 'its task has expired', signal);
         await client.delete(RESOURCES.DeploymentTask, metadata, {
           uid: metadata.uid,
           propagationPolicy: 'Background',

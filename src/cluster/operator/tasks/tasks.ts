@@ -6,6 +6,7 @@ import { runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { OperatorOptions } from '../operator.ts';
+import { createSchedules, type Schedules } from '../schedules/schedules.ts';
 import { TaskCaches } from './task-caches.ts';
 import { TaskController } from './task-controller.ts';
 
@@ -14,6 +15,8 @@ import { TaskController } from './task-controller.ts';
 export interface Tasks {
   /** Runs until the term ends; resolves when all work has stopped. Waits for the custom resource if the cluster lacks it. */
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
+  /** The schedules, whose runs are tasks. */
+  readonly schedules: Pick<Schedules, 'findingOf'>;
   /** Queue of task reconciles. */
   readonly queue: WorkQueue;
   stats(): CacheHealth[];
@@ -26,9 +29,14 @@ const MAX_WORKERS_OF_TENANT = 3;
 const DISCOVERY_MS = 30_000;
 
 export function createTasks(
-  { client, namespaces, config, policy, logger, discoveryMs, clock = systemClock }: OperatorOptions,
-  { caches, isLeader }: { caches: Caches; isLeader: () => boolean },
+  options: OperatorOptions,
+  {
+    caches,
+    isLeader,
+    deployments,
+  }: { caches: Caches; isLeader: () => boolean; deployments: Pick<WorkQueue, 'add'> },
 ): Tasks {
+  const { client, namespaces, config, policy, logger, discoveryMs, clock = systemClock } = options;
   const queue = new WorkQueue({
     tenantOf: (key) => key.slice(0, key.indexOf('/')),
     perTenant: MAX_WORKERS_OF_TENANT,
@@ -44,6 +52,7 @@ export function createTasks(
     clock,
     logger,
   });
+  const schedules = createSchedules(options, { caches, taskCaches, isLeader, deployments });
   taskCaches.onChange((key) => queue.add(key));
   caches.onChange((key) => {
     for (const task of taskCaches.keysOf(key)) queue.add(task);
@@ -73,19 +82,23 @@ export function createTasks(
       try {
         await taskCaches.waitForSync(term);
         if (term.aborted) return;
-        await runWorkers({
-          queue,
-          reconcile: (key, signal) => controller.reconcile(key, signal),
-          workers: TASK_WORKERS,
-          logger,
-          signal: term,
-          abort,
-        });
+        await Promise.all([
+          schedules.run(term, abort),
+          runWorkers({
+            queue,
+            reconcile: (key, signal) => controller.reconcile(key, signal),
+            workers: TASK_WORKERS,
+            logger,
+            signal: term,
+            abort,
+          }),
+        ]);
       } finally {
         await taskCaches.stop();
       }
     },
+    schedules,
     queue,
-    stats: () => (isStarted ? taskCaches.stats() : []),
+    stats: () => (isStarted ? [...taskCaches.stats(), ...schedules.stats()] : []),
   };
 }

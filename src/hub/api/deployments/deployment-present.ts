@@ -6,6 +6,7 @@ import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../../../domain/resource-spec/effective-spec-schema.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
+import { schedulesOf } from '../../../domain/schedules/schedules.ts';
 import type { DeploymentRecord } from '../../store/core/records.ts';
 import type { SecretBox } from '../../store/secrets/secret-box.ts';
 import { shownDomains } from '../domains/domains-status.ts';
@@ -46,6 +47,7 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
     install_command: config.install_command,
     build_command: config.build_command,
     ...domainsOf(config),
+    ...schedulesOf(config),
     ...podSettingsOf(config),
   };
 }

@@ -13,6 +13,7 @@ import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
 import { withCommandComponents } from '../../../domain/run-settings/command-components.ts';
 import { namesOf, servicesNotRun } from '../../../domain/run-settings/revision-content.ts';
 import type { RunSettings } from '../../../domain/run-settings/run-settings.ts';
+import { scheduleComponentIssues } from '../../../domain/schedules/schedule-components.ts';
 import { isBuilt } from '../../../domain/uploads/upload.ts';
 import { UniqueViolation } from '../../store/core/errors.ts';
 import type { NewRevision } from '../../store/core/records.ts';
@@ -122,6 +123,9 @@ export function deploymentIssues(deps: ApiDeps, wanted: RequestedDeployment): Bo
   return [
     ...below(['source_config', 'resource_spec'], specIssues),
     ...dataServiceIssues(sourceConfig),
+    ...scheduleComponentIssues(
+      withCommandComponents(sourceConfig, withPossibleWorker(sourceConfig, sourceRevisionConfig)),
+    ),
     ...policyViolations(view, deps.policy),
   ];
 }

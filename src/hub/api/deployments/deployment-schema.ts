@@ -12,6 +12,7 @@ import {
   resourceSpecSchema,
 } from '../../../domain/resource-spec/resource-spec.ts';
 import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
+import { shownSchedulesSchema } from '../../../domain/schedules/schedules.ts';
 import { pageSchema } from '../core/query.ts';
 import { domainsStatusSchema } from '../domains/domains-status.ts';
 import { actorSchema } from '../events/actor-schema.ts';
@@ -50,6 +51,7 @@ export const shownSourceConfigSchema = z
     install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
     build_command: z.string().nullable().describe('Command that builds the app.'),
     domains: shownDomainsSchema,
+    schedules: shownSchedulesSchema,
     ...shownPodSettingsShape,
   })
   .meta({

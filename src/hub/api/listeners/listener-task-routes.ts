@@ -9,11 +9,12 @@ import {
   taskReportsRequestSchema,
   taskReportsResponseSchema,
 } from '../../../contract/protocol/task-protocol.ts';
+import { literalArgument } from '../../../contract/render/literal-argument.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpochOnly } from '../../store/listeners/listener-lease.ts';
 import { type ReportedTask, takeTaskReport } from '../../store/tasks/task-reports.ts';
-import { handOutTasks, type Orders, readOrders, type TaskRow } from '../../store/tasks/tasks.ts';
+import { handOutTasks, isFromCluster, type Orders, readOrders, type TaskRow } from '../../store/tasks/tasks.ts';
 import { disconnectSignal } from '../core/client-disconnect.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import type { ProtocolRoutes } from './listener-log-routes.ts';
@@ -26,9 +27,6 @@ const params = z.object({ listener_id: z.uuid() });
 /** Time after which a waiting listener queries again, because notifications can be lost. */
 const REQUERY_MS = 5000;
 
-/** In the custom resource, $(NAME) expands to a variable. Clients of the API send arguments that are run as they are. */
-const literally = (argument: string) => argument.replaceAll('$', '$$$$');
-
 function toOrder(row: TaskRow): TaskOrder {
   return {
     task_id: row.id,
@@ -38,10 +36,11 @@ function toOrder(row: TaskRow): TaskOrder {
     deployment: row.appName,
     observed: row.resourceUid !== null,
     cancel: row.cancelRequestedAt !== null,
-    origin: row.origin,
+    origin: isFromCluster(row) ? 'custom-resource' : row.origin,
+    ...(row.schedule === null ? {} : { schedule: row.schedule }),
     ...(row.revisionNumber === null ? {} : { revision: row.revisionNumber }),
     component: row.component,
-    command: row.command.map(literally),
+    command: row.command.map(literalArgument),
     timeout_seconds: row.timeoutSeconds,
     ...(row.cpu === null ? {} : { cpu: String(row.cpu) }),
     ...(row.memoryMb === null ? {} : { memory: `${row.memoryMb}Mi` }),
@@ -59,6 +58,8 @@ function toReported(report: TaskReport): ReportedTask {
     namespace: clean(report.namespace),
     appName: clean(report.deployment),
     uid: uid === null ? null : clean(uid),
+    origin: report.origin ?? 'custom-resource',
+    schedule: report.schedule === undefined ? null : clean(report.schedule),
     component: report.component,
     command: report.command.map(clean),
     timeoutSeconds: report.timeout_seconds,

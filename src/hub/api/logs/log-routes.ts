@@ -12,7 +12,7 @@ import type { StreamEnd } from '../../../domain/core/stream-end.ts';
 import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { mayPrintReferences } from '../../store/deployments/revisions.ts';
-import { findTask } from '../../store/tasks/tasks.ts';
+import { findTask, isFromCluster, type TaskRecord } from '../../store/tasks/tasks.ts';
 import { callerOf, tenantOf } from '../core/auth.ts';
 import { cutOff, disconnectSignal, onDisconnect, shutdownSignal } from '../core/client-disconnect.ts';
 import type { ApiDeps } from '../core/deps.ts';
@@ -145,6 +145,10 @@ async function* followed(
 
 const params = deploymentParams;
 
+/** The pod of a run of a schedule does not have the uid of its task, so it is found by its Job. */
+const jobOf = (task: TaskRecord) =>
+  task.origin === 'schedule' && isFromCluster(task) ? { task_job: task.name } : {};
+
 const NO_POD = 'The cluster has not reported the task yet, so there are no logs. Try again when it runs.';
 
 interface ReadRequest {
@@ -267,7 +271,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, { limiter, watch,
         .read((reader) => findTask(reader, tenantId, deploymentId, taskId));
       if (task === null) throw notFound('task');
       if (task.resourceUid === null) throw new ApiError(409, NO_POD, { retryAfterSeconds: 1 });
-      return serve(request, reply, { deploymentId, mask, query: { ...rest, task_uid: task.resourceUid } });
+      return serve(request, reply, { deploymentId, mask, query: { ...rest, task_uid: task.resourceUid, ...jobOf(task) } });
     },
   );
 

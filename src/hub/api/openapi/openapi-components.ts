@@ -51,6 +51,7 @@ import {
   componentSchema,
   resourcesSchema,
 } from '../../../contract/resource/managed-deployment-parts.ts';
+import { scheduleSpecSchema } from '../../../contract/resource/schedule-spec.ts';
 import { buildLogLineSchema } from '../../../domain/builds/build-log.ts';
 import { conditionSchema } from '../../../domain/conditions/conditions.ts';
 import { failureSourceSchema } from '../../../domain/conditions/failure-source.ts';
@@ -89,6 +90,7 @@ import {
   variableSchema,
 } from '../../../domain/run-settings/run-settings-schema.ts';
 import { secretReferenceBodySchema } from '../../../domain/run-settings/secret-reference-schema.ts';
+import { scheduleBodySchema, shownScheduleSchema } from '../../../domain/schedules/schedules.ts';
 import { type OpenApiDocument, SCHEMA_REFERENCE } from './openapi-types.ts';
 
 const [appliedReport, refusedReport, observedReport, purgedReport] = reportSchema.options;
@@ -121,6 +123,9 @@ const NAMES: Readonly<Record<string, z.ZodType>> = {
   Affinity: affinitySchema,
   Toleration: tolerationSchema,
   Gpu: gpuSchema,
+  Schedule: shownScheduleSchema,
+  ScheduleBody: scheduleBodySchema,
+  ScheduleSpec: scheduleSpecSchema,
   DatabaseSettings: shownDatabaseSchema,
   DatabaseSettingsBody: databaseBodySchema,
   CacheSettings: shownCacheSchema,

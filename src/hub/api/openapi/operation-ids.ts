@@ -31,6 +31,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v2/deployments/{deployment_id}/revisions/{revision_id}/build-logs': 'getBuildLogs',
   'GET /v2/deployments/{deployment_id}/revisions/{revision_id}/explain': 'explainRevision',
 
+  'POST /v2/deployments/{deployment_id}/schedules/{schedule}/run': 'runSchedule',
   'GET /v2/deployments/{deployment_id}/tasks': 'listTasks',
   'POST /v2/deployments/{deployment_id}/tasks': 'createTask',
   'GET /v2/deployments/{deployment_id}/tasks/{task_id}': 'getTask',

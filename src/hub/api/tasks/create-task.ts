@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { taskName } from '../../../contract/resource/names.ts';
 import { uuidv7 } from '../../../domain/core/id.ts';
 import { capsFor } from '../../../domain/policy/policy.ts';
+import { SCHEDULE_DEFAULTS } from '../../../domain/schedules/schedules.ts';
 import { TASK_LIMITS } from '../../../domain/tasks/task.ts';
 import type { Transaction } from '../../store/core/database.ts';
 import type { Actor } from '../../store/core/events.ts';
@@ -9,7 +10,7 @@ import type { DeploymentRecord } from '../../store/core/records.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { listenerAbilities } from '../../store/listeners/log-requests.ts';
-import { findTask, insertTask, lockRunningTasks, type TaskRecord } from '../../store/tasks/tasks.ts';
+import { findActiveRun, findTask, insertTask, lockRunningTasks, type TaskRecord } from '../../store/tasks/tasks.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';
@@ -17,10 +18,13 @@ import type { createTaskSchema } from './task-schema.ts';
 
 /** Creates a task: checks the deployment, the policy and the quota, and stores the order for the listener. */
 
+type Command = z.infer<typeof createTaskSchema>;
+
 export interface TaskRequest {
   readonly tenantId: string;
   readonly deploymentId: string;
-  readonly body: z.infer<typeof createTaskSchema>;
+  /** What to run: a command, or the name of a schedule. */
+  readonly body: Command | { readonly schedule: string };
   readonly actor: Actor;
   readonly idempotencyKey: string | null;
 }
@@ -42,7 +46,9 @@ export async function createTask(
 ): Promise<CreatedTask> {
   const { tenantId, deploymentId, body, actor, idempotencyKey } = request;
   const id = uuidv7();
-  const operation = `POST /v2/deployments/${deploymentId}/tasks`;
+  const schedule = 'schedule' in body ? body.schedule : null;
+  const path = schedule === null ? 'tasks' : `schedules/${schedule}/run`;
+  const operation = `POST /v2/deployments/${deploymentId}/${path}`;
   const call = { tenantId, idempotencyKey, operation, body };
   const earlier = await earlierAnswer(deps, transaction, call, {
     statusCode: 201,
@@ -54,14 +60,15 @@ export async function createTask(
   const deployment = await findDeployment(transaction, tenantId, deploymentId);
   if (deployment === null) throw notFound('deployment');
   await checkDeployment(transaction, deployment);
-  checkSizes(deps, deployment, body);
+  const command = 'schedule' in body ? await scheduledCommand(transaction, deployment, body.schedule) : body;
+  checkSizes(deps, deployment, command);
   const most = deps.policy.tenant_counts.running_tasks;
   if (running >= most) {
     const msg = `the tenant has ${running} tasks that have not ended, and the policy allows ${most}: wait for one, or cancel one`;
     throw brokenRules([{ loc: [], msg, type: 'count_running_tasks' }]);
   }
-  const revision = await revisionOf(transaction, deployment, body.revision_id ?? null);
-  const component = body.component ?? 'api';
+  const revision = await revisionOf(transaction, deployment, command.revision_id ?? null);
+  const component = command.component ?? 'api';
   const name = taskName(deployment.appName, id);
   await insertTask(
     transaction,
@@ -76,17 +83,39 @@ export async function createTask(
       revisionId: revision.id,
       revisionNumber: revision.number,
       component,
-      command: body.command,
-      timeoutSeconds: body.timeout_seconds ?? TASK_LIMITS.defaultTimeoutSeconds,
-      cpu: body.cpu ?? null,
-      memoryMb: body.memory_mb ?? null,
+      command: command.command,
+      timeoutSeconds: command.timeout_seconds ?? TASK_LIMITS.defaultTimeoutSeconds,
+      cpu: command.cpu ?? null,
+      memoryMb: command.memory_mb ?? null,
+      schedule,
       actor,
     },
-    `The task ${name} was requested for revision ${revision.number}.`,
+    `The task ${name} was requested for revision ${revision.number}${schedule === null ? '' : `, as a run of the schedule ${schedule}`}.`,
   );
   const task = await findTask(transaction, tenantId, deploymentId, id);
   if (task === null) throw new Error('failed to create a task: its row does not exist');
   return { task, isAlive: deployment.listener.alive };
+}
+
+/**
+ * The command of a schedule.
+ * @throws ApiError 404, 409
+ */
+async function scheduledCommand(
+  transaction: Transaction,
+  { id, sourceConfig: { schedules = [] } }: DeploymentRecord,
+  name: string,
+): Promise<Command> {
+  const schedule = schedules.find((each) => each.name === name);
+  if (schedule === undefined) throw notFound('schedule');
+  const { command, component, timeout_seconds, concurrency = SCHEDULE_DEFAULTS.concurrency } = schedule;
+  const active = concurrency === 'allow' ? null : await findActiveRun(transaction, id, name);
+  if (active !== null)
+    throw new ApiError(
+      409,
+      `The run ${active} of the schedule has not ended, and its concurrency is ${concurrency}. Wait for it, or cancel it.`,
+    );
+  return { command, component, timeout_seconds };
 }
 
 async function repeated(
@@ -116,7 +145,7 @@ async function checkDeployment(transaction: Transaction, deployment: DeploymentR
 function checkSizes(
   { policy }: Pick<ApiDeps, 'policy'>,
   { deploymentType }: DeploymentRecord,
-  { cpu, memory_mb: memory }: TaskRequest['body'],
+  { cpu, memory_mb: memory }: Command,
 ): void {
   const caps = capsFor(policy, deploymentType);
   const over = [

@@ -10,7 +10,7 @@ import { idempotencyKeyHeader } from '../core/idempotency.ts';
 import { deploymentParams, emptyBody, nextOffset, noQuery, pageOnly } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { createTask } from './create-task.ts';
-import { createTaskSchema, presentTask, taskPageSchema, taskParams, taskSchema } from './task-schema.ts';
+import { createTaskSchema, presentTask, scheduleParams, taskPageSchema, taskParams, taskSchema } from './task-schema.ts';
 
 const READ = { access: { scopes: ['deployments:read'] } } as const;
 const RUN = { access: { scopes: ['tasks:run'] } } as const;
@@ -49,6 +49,40 @@ export function taskRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tenantId,
         deploymentId,
         body: request.body,
+        actor: actorOf(request),
+        idempotencyKey: request.headers['idempotency-key'] ?? null,
+      };
+      const { task, isAlive } = await database
+        .forTenant(tenantId)
+        .transaction((transaction) => createTask(deps, transaction, asked));
+      reply.code(201).header('location', `/v2/deployments/${deploymentId}/tasks/${task.id}`);
+      return presentTask(task, isAlive);
+    },
+  );
+
+  routes.post(
+    '/v2/deployments/:deployment_id/schedules/:schedule/run',
+    {
+      config: { ...RUN, answerHeaders: ['Location'] },
+      schema: {
+        tags: ['tasks'],
+        summary: 'Run a schedule now',
+        description:
+          'Runs the command of a schedule once, at once, as a task in the active revision, also if the schedule is suspended. 409: a run of the schedule has not ended, and its concurrency is not allow.',
+        params: scheduleParams,
+        headers,
+        querystring: noQuery,
+        body: emptyBody,
+        response: { 201: taskSchema, ...errorAnswers(400, 404, 409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId, schedule } = request.params;
+      const asked = {
+        tenantId,
+        deploymentId,
+        body: { schedule },
         actor: actorOf(request),
         idempotencyKey: request.headers['idempotency-key'] ?? null,
       };

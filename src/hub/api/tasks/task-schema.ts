@@ -3,6 +3,7 @@ import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
 import { text } from '../../../domain/kubernetes/text.ts';
 import { COMPONENTS } from '../../../domain/resource-spec/components.ts';
 import { RESOURCE_LIMITS, withoutFloatNoise } from '../../../domain/resource-spec/resource-spec.ts';
+import { SCHEDULE_LIMITS } from '../../../domain/schedules/schedules.ts';
 import { TASK_LIMITS, TASK_ORIGINS, TASK_STATES } from '../../../domain/tasks/task.ts';
 import { shownState, type TaskRecord } from '../../store/tasks/tasks.ts';
 import { deploymentParams, pageSchema } from '../core/query.ts';
@@ -12,6 +13,10 @@ import { actorSchema } from '../events/actor-schema.ts';
 /** Tasks in requests and responses. */
 
 export const taskParams = deploymentParams.extend({ task_id: uuidSchema.describe('Id of the task.') });
+
+export const scheduleParams = deploymentParams.extend({
+  schedule: z.string().min(1).max(SCHEDULE_LIMITS.name).describe('Name of the schedule.'),
+});
 
 export const createTaskSchema = z
   .strictObject({
@@ -57,7 +62,10 @@ export const taskSchema = z
     name: z.string().describe('Name of the DeploymentTask and of its Job in the cluster.'),
     origin: z
       .enum(TASK_ORIGINS)
-      .describe('Who requested the task. custom-resource: it was created in the cluster, outside the API.'),
+      .describe(
+        'Who requested the task. schedule: it is a run of a schedule. custom-resource: it was created in the cluster, outside the API.',
+      ),
+    schedule: z.string().nullable().describe('Name of the schedule that the task is a run of. null: none.'),
     revision_id: uuidSchema.nullable().describe('The revision. null: not known.'),
     revision_number: z.int().nullable().describe('Number of the revision. null: not known.'),
     component: z.enum(COMPONENTS).describe('The component.'),
@@ -96,6 +104,7 @@ export function presentTask(task: TaskRecord, isAlive: boolean): z.infer<typeof 
     deployment_id: task.deploymentId,
     name: task.name,
     origin: task.origin,
+    schedule: task.schedule,
     revision_id: task.revisionId,
     revision_number: task.revisionNumber,
     component: task.component,

@@ -35,6 +35,8 @@ export const tasks = pgTable(
     /** Uid of the custom resource; null: no listener has reported it. */
     resourceUid: text('resource_uid'),
     origin: text().$type<TaskOrigin>().notNull(),
+    /** The schedule that the task is a run of; null: none. */
+    schedule: text(),
     /** The revision; null: the hub does not know it. */
     revisionId: uuid('revision_id'),
     revisionNumber: integer('revision_number'),

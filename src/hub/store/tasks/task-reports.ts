@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../../domain/core/id.ts';
 import type { Component } from '../../../domain/resource-spec/components.ts';
-import { isFinalTaskState, type TaskState } from '../../../domain/tasks/task.ts';
+import { isFinalTaskState, type TaskOrigin, type TaskState } from '../../../domain/tasks/task.ts';
 import type { Transaction } from '../core/database.ts';
 import { and, eq, sql } from '../core/drizzle.ts';
 import { actorColumns, appendEvents } from '../core/events.ts';
@@ -17,6 +17,9 @@ export interface ReportedTask {
   readonly namespace: string;
   readonly appName: string;
   readonly uid: string | null;
+  /** Of a task without an id. */
+  readonly origin: TaskOrigin;
+  readonly schedule: string | null;
   readonly component: Component;
   readonly command: readonly string[];
   readonly timeoutSeconds: number;
@@ -78,6 +81,9 @@ async function findReported(
   return row;
 }
 
+/** What has created a task in the cluster. Absent: a user. */
+const CREATORS: Readonly<Partial<Record<TaskOrigin, string>>> = { schedule: 'schedule' };
+
 /** The row of a task that was created outside the API. null: it is not stored. */
 async function addForeign(
   transaction: Transaction,
@@ -114,11 +120,10 @@ async function addForeign(
       deploymentId,
       listenerId,
       resourceUid: uid,
-      origin: 'custom-resource',
       revisionId: revision?.id ?? null,
       revisionNumber: revision?.number ?? null,
       handedOutAt: sql`now()`,
-      ...actorColumns({ kind: 'system', name: 'custom resource' }),
+      ...actorColumns({ kind: 'system', name: CREATORS[report.origin] ?? 'custom resource' }),
       ...(createdAt === null ? {} : { createdAt }),
     })
     .onConflictDoNothing()

@@ -21,6 +21,9 @@ export interface TaskRecord extends TaskRow {
   readonly leaseEpoch: number;
 }
 
+/** Whether a task was created in the cluster, by a user, or by the operator for a schedule. */
+export const isFromCluster = ({ actorKind }: Pick<TaskRow, 'actorKind'>): boolean => actorKind === 'system';
+
 /** Number of ended tasks of a deployment that are kept. */
 const MAX_ENDED = 500;
 
@@ -55,6 +58,8 @@ export interface NewTask {
   readonly timeoutSeconds: number;
   readonly cpu: number | null;
   readonly memoryMb: number | null;
+  /** The schedule that the task is a run of. null: none. */
+  readonly schedule: string | null;
   readonly actor: Actor;
 }
 
@@ -75,6 +80,20 @@ export async function lockRunningTasks({ drizzle }: Transaction, tenantId: strin
   return row?.found ?? 0;
 }
 
+/** The name of a run of a schedule that has not ended. null: there is none. */
+export async function findActiveRun(
+  { drizzle }: Reader,
+  deploymentId: string,
+  schedule: string,
+): Promise<string | null> {
+  const [row] = await drizzle
+    .select({ name: tasks.name })
+    .from(tasks)
+    .where(and(eq(tasks.deploymentId, deploymentId), eq(tasks.schedule, schedule), isNull(tasks.endedAt)))
+    .limit(1);
+  return row?.name ?? null;
+}
+
 /** Adds a task, records who requested it, and removes the oldest ended tasks of the deployment. */
 export async function insertTask(
   transaction: Transaction,
@@ -82,7 +101,8 @@ export async function insertTask(
   message: string,
 ): Promise<void> {
   const { drizzle } = transaction;
-  await drizzle.insert(tasks).values({ ...task, ...actorColumns(actor), origin: 'api' });
+  const origin = task.schedule === null ? 'api' : 'schedule';
+  await drizzle.insert(tasks).values({ ...task, ...actorColumns(actor), origin });
   await removeOldTasks(transaction, task.deploymentId);
   await appendEvents(transaction, [
     {

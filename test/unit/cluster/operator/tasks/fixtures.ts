@@ -168,6 +168,7 @@ export function observed(more: Partial<ObservedTask> = {}): ObservedTask {
     isNameTaken: false,
     pod: null,
     refusal: null,
+    isReplaced: false,
     ...more,
   };
 }
