@@ -8,6 +8,7 @@ import { isKubeError } from '../../cluster/kube/client/errors.ts';
 import type { UntypedObject } from '../../cluster/kube/client/object.ts';
 import { RESOURCES } from '../../cluster/kube/client/resources.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS } from '../../cluster/operator/kinds.ts';
+import { TASK_SELECTOR } from '../../cluster/operator/tasks/task-caches.ts';
 import { newestFirst } from '../../cluster/operator/observed.ts';
 import { type Config, loadConfig } from '../../config/index.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
@@ -97,8 +98,13 @@ async function findTemplates(
 async function readObjects(client: KubeClient, resource: Found): Promise<UntypedObject[]> {
   const { namespace } = resource.metadata;
   const id = deploymentId(resource);
-  const lists = await Promise.all(
-    KINDS.map(async (kind) => {
+  const schedules = client.listAll(RESOURCES.CronJob, {
+    namespace,
+    labelSelector: `${TASK_SELECTOR},${LABELS.deploymentId}=${id}`,
+  });
+  const lists = await Promise.all([
+    schedules.then(({ items }) => items),
+    ...KINDS.map(async (kind) => {
       const { resource: type, labelSelector, optional } = CHILD_KINDS[kind];
       const selector = `${labelSelector},${LABELS.deploymentId}=${id}`;
       try {
@@ -108,7 +114,7 @@ async function readObjects(client: KubeClient, resource: Found): Promise<Untyped
         throw error;
       }
     }),
-  );
+  ]);
   return lists.flat().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 

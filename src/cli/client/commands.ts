@@ -58,6 +58,12 @@ export const CLIENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     group: 'Deployments',
+    name: 'schedules',
+    summary: 'list the schedules of a deployment, and run one now',
+    load: async () => (await import('./schedules/commands.ts')).buildSchedules,
+  },
+  {
+    group: 'Deployments',
     name: 'events',
     summary: 'list or follow what happens to a deployment, or in the tenant',
     load: async () => (await import('./events/commands.ts')).buildEvents,

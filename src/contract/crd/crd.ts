@@ -118,6 +118,12 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
     },
     immutableOnceSet('tenantId'),
   ],
+  'spec.schedules': [
+    {
+      rule: 'self.all(one, self.exists_one(other, other.name == one.name))',
+      message: 'names of schedules must be unique',
+    },
+  ],
   ...Object.fromEntries(
     COMPONENTS.map((component) => [
       `spec.components.${component}.scale`,

@@ -3,3 +3,6 @@
  * are.
  */
 export const literalArgument = (argument: string): string => argument.replaceAll('$', '$$$$');
+
+/** The argument that a client of the API sent. */
+export const sentArgument = (literal: string): string => literal.replaceAll('$$', '$');

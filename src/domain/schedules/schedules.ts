@@ -83,7 +83,7 @@ const commandSchema = z
   .array(argumentSchema)
   .min(1)
   .max(TASK_LIMITS.arguments)
-  .refine(([program = '']) => program !== '', 'the first item is the program, which must not be empty');
+  .refine(([program]) => program !== '', 'the first item is the program, which must not be empty');
 
 /** A schedule in a request. null has the same meaning as an absent field. */
 export const scheduleBodySchema = z

@@ -51,7 +51,7 @@ export async function runCommand(
   command: readonly string[],
   { component, revision, timeout, detach }: RunOptions,
 ): Promise<number> {
-  const { client, stopped } = context;
+  const { client } = context;
   const deployment = await lookUpDeployment(client, name, true);
   const revisionId = revision === undefined ? undefined : await findRevisionId(client, deployment, revision);
   const asked = given({ component, revision_id: revisionId, timeout_seconds: timeout });
@@ -59,10 +59,21 @@ export async function runCommand(
     params: { path: { deployment_id: deployment.id } },
     body: { command: [...command], ...asked },
   });
-  if (detach) {
-    await show(context, created, { table: () => taskTable([created]), names: () => [created.id] });
-    return 0;
-  }
+  return detach ? showTask(context, created) : followTask(context, created);
+}
+
+/** Prints a task, without waiting for its end. */
+export async function showTask(context: Context, task: Task): Promise<number> {
+  await show(context, task, { table: () => taskTable([task]), names: () => [task.id] });
+  return 0;
+}
+
+/**
+ * Prints the output of a task until it has ended. @returns its exit code
+ * @throws ApiProblem
+ */
+export async function followTask(context: Context, created: Task): Promise<number> {
+  const { stopped } = context;
   context.note(`task ${created.name}`);
   const output = new TaskOutput(context, created);
   const task = await untilEnd(context, created, () => output.start());

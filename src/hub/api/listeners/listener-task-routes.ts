@@ -9,7 +9,7 @@ import {
   taskReportsRequestSchema,
   taskReportsResponseSchema,
 } from '../../../contract/protocol/task-protocol.ts';
-import { literalArgument } from '../../../contract/render/literal-argument.ts';
+import { literalArgument, sentArgument } from '../../../contract/render/literal-argument.ts';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpochOnly } from '../../store/listeners/listener-lease.ts';
@@ -61,7 +61,8 @@ function toReported(report: TaskReport): ReportedTask {
     origin: report.origin ?? 'custom-resource',
     schedule: report.schedule === undefined ? null : clean(report.schedule),
     component: report.component,
-    command: report.command.map(clean),
+    // The commands of schedules are those that the hub wrote.
+    command: (report.origin === 'schedule' ? report.command.map(sentArgument) : report.command).map(clean),
     timeoutSeconds: report.timeout_seconds,
     revision:
       revision === undefined

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cpuQuantity, toManagedDeployment } from '../../../../src/contract/render/to-resource.ts';
 import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
 import { domainsOf } from '../../../../src/domain/app-hosts/domains.ts';
+import { schedulesOf } from '../../../../src/domain/schedules/schedules.ts';
 import { secretsBodySchema } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { isReservedEnvName, TRACING_ENV_NAMES } from '../../../../src/domain/deployment/reserved.ts';
 import { DEPLOYMENT_TYPES } from '../../../../src/domain/deployment/source.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { domains } from '../../../arbitraries/domains.ts';
+import { schedules } from '../../../arbitraries/schedules.ts';
 import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
@@ -30,7 +32,8 @@ test('converts every valid record to a valid custom resource that relies on no d
       inPlaceSettings(),
       validRunSettings,
       domains(),
-      (spec, deployment_type, settings, runSettings, hosts) => {
+      schedules(),
+      (spec, deployment_type, settings, runSettings, hosts, runs) => {
         const minimal = minimalRequest();
         const request = {
           ...minimal,
@@ -38,6 +41,7 @@ test('converts every valid record to a valid custom resource that relies on no d
             deployment_type,
             resource_spec: spec,
             ...domainsOf({ domains: hosts }),
+            ...schedulesOf({ schedules: runs }),
             ...settings,
           },
           source_revision_config: { ...minimal.source_revision_config, ...runSettings },

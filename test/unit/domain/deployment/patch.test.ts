@@ -16,6 +16,7 @@ import {
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { fromSecretReferences } from '../../../../src/domain/run-settings/secret-reference-schema.ts';
 import { domains, sentDomains } from '../../../arbitraries/domains.ts';
+import { schedules, sentSchedules } from '../../../arbitraries/schedules.ts';
 import { inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import {
@@ -95,9 +96,10 @@ const targets: fc.Arbitrary<PatchTarget> = fc
     secrets: secretLists,
     settings: inPlaceSettings(),
     hosts: domains(),
+    runs: schedules(),
     runSettings: validRunSettings,
   })
-  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, hosts, runSettings }) =>
+  .map(({ source, spec, url, type, command, image, ref, sha, secrets, settings, hosts, runs, runSettings }) =>
     target({
       source,
       secrets,
@@ -108,6 +110,7 @@ const targets: fc.Arbitrary<PatchTarget> = fc
         deployment_type: type,
         install_command: command,
         ...(hosts.length === 0 ? {} : { domains: hosts }),
+        ...(runs.length === 0 ? {} : { schedules: runs }),
         ...settings,
       } as SourceConfig,
       sourceRevisionConfig: {
@@ -132,6 +135,7 @@ const patches: fc.Arbitrary<PatchBody> = fc.record(
               custom_url: maybe(urls),
               build_on_push: maybe(fc.boolean()),
               domains: sentDomains(),
+              schedules: sentSchedules(),
               install_command: maybe(fc.constantFrom('make', 'npm ci')),
             },
             partial,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cronJobName } from '../../../../src/contract/resource/names.ts';
+import { literalArgument, sentArgument } from '../../../../src/contract/render/literal-argument.ts';
 import { schedulesSpec } from '../../../../src/contract/render/schedules.ts';
 import { schedulesSpecSchema } from '../../../../src/contract/resource/schedule-spec.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
@@ -119,6 +120,8 @@ describe('schedules in the custom resource', () => {
         command: ['echo', '$$(HOME) $$$$'],
       },
     ]);
+    const argument = fc.string({ unit: fc.constantFrom('$', '(', 'A', ')') });
+    fc.assert(fc.property(argument, (text) => expect(sentArgument(literalArgument(text))).toBe(text)));
     expect(schedulesSpec([])).toEqual({});
     expect(schedulesSpecSchema.safeParse([NIGHTLY, NIGHTLY]).success).toBe(false);
   });
