@@ -80,6 +80,8 @@ export function createReconciler(shared: ReconcilerOptions): Reconcile {
     const applied = await applyPlan(decided, time, context);
     if (applied.acted.outdated) return staleOutcome(applied.acted.error);
     const reported = await report({ ...decided, ...applied }, applied.acted, context);
+    // The caches do not report own writes of the status, such as that of the active revision.
+    shared.schedules?.reconciled(key);
     return nextReconcile({ ...applied, ...reported, remembered, time });
   };
 

@@ -37,8 +37,8 @@ export interface ReconcilerOptions {
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** State of builds; absent: this operator runs no builds, and the status states this. */
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
-  /** The condition of schedules; absent: this operator runs no schedules. */
-  readonly schedules?: Pick<Schedules, 'findingOf'> | undefined;
+  /** The schedules, which follow the active revision; absent: this operator runs no schedules. */
+  readonly schedules?: Pick<Schedules, 'findingOf' | 'reconciled'> | undefined;
   /** Looks up image digests; absent: images are used as given. */
   readonly images?: Pick<DigestResolver, 'resolve' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;

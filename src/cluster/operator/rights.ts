@@ -37,8 +37,8 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('DeploymentTask', ['update'], 'status'),
     // The Jobs of tasks. `patch` starts a Job, and `get` finds the owner of one whose name is taken.
     ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
-    // The CronJobs of schedules. `get` finds the owner of one whose name is taken.
-    ...rightsOn('CronJob', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
+    // The CronJobs of schedules.
+    ...rightsOn('CronJob', ['list', 'watch', 'create', 'patch', 'delete']),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get', 'patch']),
     // The certificates of additional hosts, if cert-manager issues them.

@@ -121,6 +121,13 @@ export const FIELD_RECOVERIES: readonly FieldRecovery[] = [
     back: 'PATCH the previous list, or null. The deployment stays READY, and serves under its other addresses.',
   },
   {
+    fields: ['source_config.schedules'],
+    refused:
+      'The policy or an admission rule of the cluster rejects the schedule, or the active revision does not have its component.',
+    reasons: ['ScheduleRefused'],
+    back: 'PATCH the previous list, or null. The deployment stays READY, and its other schedules run.',
+  },
+  {
     fields: ['source_revision_config', 'secrets'],
     refused:
       'The image cannot be built or pulled, its command cannot be started, or its pods do not become ready.',

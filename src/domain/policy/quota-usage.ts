@@ -21,6 +21,8 @@ export interface QuotaUsage {
   readonly gpus?: number;
   /** Additional hosts, also of a deployment that is switched off. Absent: none. */
   readonly domains?: number;
+  /** Schedules, also of a deployment that is switched off. Absent: none. */
+  readonly schedules?: number;
 }
 
 /** Usage of a tenant. A deployment that is being deleted counts only with its volume, until the volume is deleted. */
@@ -65,6 +67,8 @@ export interface Demand {
   readonly storageGi: number;
   /** Number of additional hosts. Absent: none. */
   readonly domains?: number;
+  /** Number of schedules. Absent: none. */
+  readonly schedules?: number;
 }
 
 const UNITS: Readonly<Record<Resource, bigint>> = {
@@ -120,7 +124,8 @@ export function demandOf(sourceConfig: SourceConfig, external: ExternalServices)
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
   const storageGi = external.database ? (external.keptVolumeGi ?? 0) : effective.db_storage_gi;
   const domains = sourceConfig.domains?.length ?? 0;
-  if (isOff(effective)) return { parts: [], storageGi, domains };
+  const schedules = sourceConfig.schedules?.length ?? 0;
+  if (isOff(effective)) return { parts: [], storageGi, domains, schedules };
   return {
     parts: [
       ...componentParts(effective, gpu),
@@ -129,6 +134,7 @@ export function demandOf(sourceConfig: SourceConfig, external: ExternalServices)
     ],
     storageGi,
     domains,
+    schedules,
   };
 }
 
@@ -137,7 +143,7 @@ const total = ({ parts }: Demand, resource: Resource | 'gpus') =>
 
 /** The total of a demand. */
 export function usageOf(demand: Demand): QuotaUsage {
-  const { domains = 0 } = demand;
+  const { domains = 0, schedules = 0 } = demand;
   const gpus = total(demand, 'gpus');
   return {
     cpuM: total(demand, 'cpu'),
@@ -145,6 +151,7 @@ export function usageOf(demand: Demand): QuotaUsage {
     storageGi: demand.storageGi,
     ...(gpus === 0 ? {} : { gpus }),
     ...(domains === 0 ? {} : { domains }),
+    ...(schedules === 0 ? {} : { schedules }),
   };
 }
 
@@ -229,6 +236,12 @@ const ROWS: readonly Row[] = [
     unit: 'additional hosts',
     amount: ({ domains = 0 }) => domains,
     blame: () => ({ loc: ['source_config', 'domains'], text: '' }),
+  },
+  {
+    quota: 'schedules',
+    unit: 'schedules',
+    amount: ({ schedules = 0 }) => schedules,
+    blame: () => ({ loc: ['source_config', 'schedules'], text: '' }),
   },
 ];
 

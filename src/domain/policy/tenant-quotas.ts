@@ -45,6 +45,13 @@ export const tenantQuotasSchema = z.strictObject({
     .nullable()
     .optional()
     .describe('Maximum number of additional hosts of all deployments. null or absent: no limit.'),
+  schedules: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .nullable()
+    .optional()
+    .describe('Maximum number of schedules of all deployments. null or absent: no limit.'),
   uploads_mb: z
     .int()
     .min(0)

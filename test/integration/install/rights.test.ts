@@ -11,7 +11,7 @@ import { objectRights } from '../../../src/cluster/listener/objects/object-kinds
 import { listenerLeaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
 import { leaseRights, markerKeyRights, neededRights } from '../../../src/cluster/operator/rights.ts';
-import { MARKER_KEY_SECRET } from '../../../src/contract/resource/names.ts';
+import { cronJobName, MARKER_KEY_SECRET } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type KubeItem, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
 import { kubectlAsAdmin } from '../harness/environment.ts';
@@ -295,7 +295,25 @@ async function tasks(): Promise<void> {
 
 test('runs, cancels and removes tasks', tasks, 180_000);
 
-test('uses every granted right except two documented exceptions, and requests no other', async () => {
+/** A schedule that runs, is removed, and whose last Job then goes. */
+async function schedules(): Promise<void> {
+  const object = byHand('with-schedules', 'Delete');
+  const withSchedules = (list: object[]) => apply({ ...object, spec: { ...object.spec, schedules: list } });
+  await withSchedules([{ name: 'a', schedule: '0 0 1 1 *', command: ['migrate'] }]);
+  const name = cronJobName('with-schedules', 'a');
+  await seenTo('berth-operator', 'create cronjobs.batch');
+  await kubectl('wait', '--for=create', `cronjob/${name}`, '--timeout=60s');
+  await kubectl('create', 'job', 'run-of-a', `--from=cronjob/${name}`);
+  await seenTo('berth-operator', 'create deploymenttasks.berth.dev');
+  await withSchedules([]);
+  await seenTo('berth-operator', 'patch cronjobs.batch');
+  await kubectl('delete', 'job', 'run-of-a');
+  await seenTo('berth-operator', 'delete cronjobs.batch');
+}
+
+test('runs and removes schedules', schedules, 180_000);
+
+test('uses every granted right except three documented exceptions, and requests no other', async () => {
   // Watches are told of when they end.
   await berth.process().stop();
   const { namespace } = berth;
@@ -319,7 +337,7 @@ test('uses every granted right except two documented exceptions, and requests no
     expect(compared, `${grant.account} in ${grant.namespace}`).toMatchObject({ beyond: [], refused: [] });
     return compared.unused;
   });
-  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right, ORIGIN]);
+  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right, ORIGIN, ORIGIN]);
 });
 
 test(`the code that needs ${UNSEEN.right} is in the documented file`, () => {

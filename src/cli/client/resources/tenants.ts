@@ -55,6 +55,7 @@ function takesQuotas(made: Command): Command {
     .addOption(option('--storage-gi <gib>', 'maximum of storage in GiB', fractional))
     .addOption(option('--gpus <n>', 'maximum number of GPUs', whole))
     .addOption(option('--domains <n>', 'maximum number of additional hosts', whole))
+    .addOption(option('--schedules <n>', 'maximum number of schedules', whole))
     .addOption(option('--uploads-mb <mib>', 'maximum size of all uploaded folders in MiB', whole));
 }
 
@@ -67,6 +68,7 @@ interface QuotaOptions {
   readonly storageGi?: Quota;
   readonly gpus?: Quota;
   readonly domains?: Quota;
+  readonly schedules?: Quota;
   readonly uploadsMb?: Quota;
 }
 
@@ -79,6 +81,7 @@ const quotasOf = ({
   storageGi,
   gpus,
   domains,
+  schedules,
   uploadsMb,
 }: QuotaOptions): Quotas =>
   given({
@@ -88,6 +91,7 @@ const quotasOf = ({
     storage_gi: limitOf(storageGi),
     gpus: limitOf(gpus),
     domains: limitOf(domains),
+    schedules: limitOf(schedules),
     uploads_mb: limitOf(uploadsMb),
   });
 

@@ -85,7 +85,9 @@ export class ScheduleController {
     const input = { deployment, cronJobs: caches.cronJobsOf(key), runs };
     const { actions, problems } = decideSchedules(input, policy);
     const refused = await this.#act(key, actions, signal);
-    if (!deployment.isPaused) this.#report(key, deployment.resource, [...problems, ...refused]);
+    const isDecided = deployment.active !== null || deployment.resource.spec.suspend || problems.length > 0;
+    if (!deployment.isPaused && isDecided)
+      this.#report(key, deployment.resource, [...problems, ...refused]);
     return refused.length === 0 ? { kind: 'settled' } : { kind: 'requeue', afterMs: REFUSED_PAUSE_MS };
   }
 

@@ -16,6 +16,8 @@ export interface Schedules {
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
   /** The condition SchedulesHealthy of a deployment; null: it is not known in this process. */
   findingOf(deploymentKey: string): Finding | null;
+  /** Called when a deployment was reconciled. Its status may have another active revision. */
+  reconciled(deploymentKey: string): void;
   readonly queue: WorkQueue;
   stats(): CacheHealth[];
 }
@@ -59,9 +61,10 @@ export function createSchedules(
   const wake = (key: string) => queue.addAfter(key, GATHER_MS);
   scheduleCaches.onChange(wake);
   taskCaches.onRunChange(wake);
-  caches.onChange((key) => {
+  const reconciled = (key: string) => {
     if (controller.concerns(key)) wake(key);
-  });
+  };
+  caches.onChange(reconciled);
   let isStarted = false;
 
   return {
@@ -84,6 +87,7 @@ export function createSchedules(
       }
     },
     findingOf: (key) => controller.findingOf(key),
+    reconciled,
     queue,
     stats: () => (isStarted ? scheduleCaches.stats() : []),
   };

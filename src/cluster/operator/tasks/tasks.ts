@@ -16,7 +16,7 @@ export interface Tasks {
   /** Runs until the term ends; resolves when all work has stopped. Waits for the custom resource if the cluster lacks it. */
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
   /** The schedules, whose runs are tasks. */
-  readonly schedules: Pick<Schedules, 'findingOf'>;
+  readonly schedules: Pick<Schedules, 'findingOf' | 'reconciled'>;
   /** Queue of task reconciles. */
   readonly queue: WorkQueue;
   stats(): CacheHealth[];

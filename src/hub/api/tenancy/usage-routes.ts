@@ -48,6 +48,12 @@ const usageSchema = z
           .describe(
             'Additional hosts of deployments that are not being deleted. Absent: there are no hosts, and no quota limits them.',
           ),
+        schedules: z
+          .int()
+          .optional()
+          .describe(
+            'Schedules of deployments that are not being deleted. Absent: there are no schedules, and no quota limits them.',
+          ),
         uploads_mb: z
           .int()
           .optional()
@@ -57,13 +63,13 @@ const usageSchema = z
       })
       .meta({
         id: 'UsageAmounts',
-        description: 'Usage. For a deployment that is switched off, only its storage and its hosts count.',
+        description: 'Usage. For a deployment that is switched off, only its storage, its hosts and its schedules count.',
       }),
   })
   .meta({ id: 'Usage', description: 'Usage and quotas of a tenant.' });
 
 /** An amount that is shown only if it is used or limited. @param used undefined: nothing is used */
-function usedOrLimited<Name extends 'gpus' | 'domains' | 'uploads_mb'>(
+function usedOrLimited<Name extends 'gpus' | 'domains' | 'schedules' | 'uploads_mb'>(
   name: Name,
   used: number | undefined,
   quotas: TenantQuotas,
@@ -93,7 +99,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains, schedules } = used;
         const uploadsMb = Math.ceil((await uploadedBytes(transaction, tenantId)) / MEBIBYTE);
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
         return {
@@ -107,6 +113,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
             ...(keptGi === undefined ? {} : { kept_storage_gi: keptGi }),
             ...usedOrLimited('gpus', gpus, quotas),
             ...usedOrLimited('domains', domains, quotas),
+            ...usedOrLimited('schedules', schedules, quotas),
             ...usedOrLimited('uploads_mb', uploadsMb > 0 ? uploadsMb : undefined, quotas),
           },
         };

@@ -149,11 +149,11 @@ async function measureAll(
 const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
 /**
- * @param counted a row of the sums, of which only the usage is read. It includes the hosts of all deployments, because the
- * database counts them.
+ * @param counted a row of the sums, of which only the usage is read. It includes the hosts and schedules of all deployments, because
+ * the database counts them.
  */
 function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
-  const { deployments, beingDeleted, keptGi = 0, domains = 0 } = counted;
+  const { deployments, beingDeleted, keptGi = 0, domains = 0, schedules = 0 } = counted;
   const all: readonly QuotaUsage[] = [counted, ...more];
   const total = (amount: (usage: QuotaUsage) => number) => all.reduce((sum, each) => sum + amount(each), 0);
   const gpus = total((each) => each.gpus ?? 0);
@@ -166,6 +166,7 @@ function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
     ...(gpus === 0 ? {} : { gpus }),
     ...(keptGi === 0 ? {} : { keptGi }),
     ...(domains === 0 ? {} : { domains }),
+    ...(schedules === 0 ? {} : { schedules }),
   };
 }
 

@@ -25,6 +25,7 @@ SELECT d.id = :deploymentId AS own,
     FILTER (WHERE d.measured AND d.source_config->'database'->>'enabled' = 'false'), 0)::bigint AS "keptGi",
   coalesce(sum(d.quota_gpus) FILTER (WHERE d.runs AND d.measured), 0)::bigint AS gpus,
   coalesce(max(h.number), 0)::int AS domains,
+  coalesce(sum(jsonb_array_length(d.source_config->'schedules')) FILTER (WHERE d.runs), 0)::int AS schedules,
   coalesce(array_agg(d.id) FILTER (WHERE NOT d.measured), '{}') AS unmeasured
 FROM (
   SELECT *, delete_requested_at IS NULL AS runs,
