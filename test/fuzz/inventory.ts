@@ -103,6 +103,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.tracing_project_id': project,
         'path.request_id': reader,
         'path.person_id': await person(api),
+        'path.schedule': 'nightly',
         'path.task_id': await task(api, ofTasks),
         'path.token_id': await accessToken(api, { tenant_id: client.tenantId }),
       },

@@ -105,11 +105,16 @@ export async function task({ store }: ApiFixture, ids: Ids): Promise<string> {
  * @throws Error that names a parameter for which there is no generator
  */
 export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
-  const deployment = await create(client, { secrets: [{ name: 'A', value: 'x' }] });
+  const schedules = [{ name: 'nightly', schedule: '@daily', command: ['migrate'] }];
+  const deployment = await create(client, {
+    source_config: { schedules },
+    secrets: [{ name: 'A', value: 'x' }],
+  });
   const internal = await create(client, { source: 'internal_image', source_revision_config: {} });
   const ids: Ids = {
     tenant_id: client.tenantId,
     name: uniqueName(),
+    schedule: 'nightly',
     external_image: deployment.id,
     internal_image: internal.id,
     deployment_id: deployment.id,

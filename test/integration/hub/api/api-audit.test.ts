@@ -32,6 +32,10 @@ const CHANGES: Readonly<Record<string, () => unknown>> = {
   'PATCH /v2/tag-keys/:tag_key_id/values/:tag_value_id': () => ({ value: uniqueName() }),
 };
 
+/** Tasks need an active revision. */
+const activate = ({ deployment_id: id, revision_id: revision }: Ids) =>
+  api.store.sql('UPDATE deployments SET active_revision_id = $2 WHERE id = $1', [id, revision]);
+
 /** What must have happened before. */
 const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unknown>>> = {
   'POST /v2/deployments/:deployment_id/restore': (client, ids) =>
@@ -40,11 +44,8 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
     client
       .call('DELETE', `/v2/deployments/${ids['deployment_id']}`)
       .then(() => api.store.sql('DELETE FROM deployments WHERE id = $1', [ids['deployment_id']])),
-  'POST /v2/deployments/:deployment_id/tasks': (_, ids) =>
-    api.store.sql('UPDATE deployments SET active_revision_id = $2 WHERE id = $1', [
-      ids['deployment_id'],
-      ids['revision_id'],
-    ]),
+  'POST /v2/deployments/:deployment_id/tasks': (_, ids) => activate(ids),
+  'POST /v2/deployments/:deployment_id/schedules/:schedule/run': (_, ids) => activate(ids),
   // If it does not exist, nothing changes.
   'DELETE /v2/integrations/:integration_id/webhook-secret': (client, ids) =>
     client.call('POST', `/v2/integrations/${ids['integration_id']}/webhook-secret`),

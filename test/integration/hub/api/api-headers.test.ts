@@ -53,7 +53,7 @@ describe('Idempotency-Key', () => {
   /** Those that make a deployment, a revision or a task; and webhooks, whose deliveries GitLab names with it. */
   const isHonoured = (url: string) =>
     url === '/v2/webhooks/:integration_id' ||
-    /^\/v2\/deployments(\/:deployment_id\/(tasks|revisions(\/:revision_id\/(rollback|redeploy))?))?$/.test(
+    /^\/v2\/deployments(\/:deployment_id\/(tasks|schedules\/:schedule\/run|revisions(\/:revision_id\/(rollback|redeploy))?))?$/.test(
       url,
     );
 

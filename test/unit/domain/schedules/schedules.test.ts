@@ -121,7 +121,11 @@ describe('schedules in the custom resource', () => {
       },
     ]);
     const argument = fc.string({ unit: fc.constantFrom('$', '(', 'A', ')') });
-    fc.assert(fc.property(argument, (text) => expect(sentArgument(literalArgument(text))).toBe(text)));
+    fc.assert(
+      fc.property(argument, (text) => {
+        expect(sentArgument(literalArgument(text))).toBe(text);
+      }),
+    );
     expect(schedulesSpec([])).toEqual({});
     expect(schedulesSpecSchema.safeParse([NIGHTLY, NIGHTLY]).success).toBe(false);
   });

@@ -76,6 +76,7 @@ test('does not require a body without required fields, and its example is an emp
     'POST /v2/deployments/{deployment_id}/revisions',
     'POST /v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
     'POST /v2/deployments/{deployment_id}/revisions/{revision_id}/rollback',
+    'POST /v2/deployments/{deployment_id}/schedules/{schedule}/run',
     'POST /v2/deployments/{deployment_id}/tasks/{task_id}/cancel',
     'POST /v2/integrations/{integration_id}/webhook-secret',
     'POST /v2/auth/people/{person_id}/sign-out',
