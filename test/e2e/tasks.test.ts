@@ -34,7 +34,14 @@ describe.skipIf(whySkipped() !== undefined)('tasks', () => {
   };
 
   it('berth run prints the output of a shell command, and ends with its exit code', async () => {
-    const { code, out, err } = await berth('run', created.name, '--', 'sh', '-c', 'echo "in $COMPONENT"; exit 3');
+    const { code, out, err } = await berth(
+      'run',
+      created.name,
+      '--',
+      'sh',
+      '-c',
+      'echo "in $COMPONENT"; exit 3',
+    );
     expect(code, err).toBe(3);
     expect(out).toContain('in api\n');
   });
