@@ -51,7 +51,7 @@ const WATCH = '/v2/watch';
 function sessionOf(hostile: Hostile, schema: Schema, tenantId: string): object {
   const scopes = [...TENANT_SCOPES];
   return {
-    ...(hostile.answerOf(schema) as object),
+    ...(hostile.answerOf(schema, 0) as object),
     kind: 'person',
     tenants: [{ id: tenantId, name: hostile.text(true), roles: ['admin'], scopes }],
     platform_scopes: [...SCOPES],
@@ -73,6 +73,13 @@ export async function standInForApi(page: Page, tenantId: string): Promise<Hosti
   const hostile = createHostile(document.components.schemas);
   const api: HostileApi = { mode: 'content', unknown: [] };
   const streamed = new Set<string>();
+  const requests = new Map<string, number>();
+
+  function turnOf(pathname: string): number {
+    const turn = requests.get(pathname) ?? 0;
+    requests.set(pathname, turn + 1);
+    return turn;
+  }
 
   /** One stream of lines for each path. Later ones stay open without a line, as if nothing happened. */
   async function stream(route: Route, path: string, schema: Schema): Promise<void> {
@@ -97,7 +104,7 @@ export async function standInForApi(page: Page, tenantId: string): Promise<Hosti
     return fulfil(
       route,
       status,
-      path === SESSION ? sessionOf(hostile, json, tenantId) : hostile.answerOf(json),
+      path === SESSION ? sessionOf(hostile, json, tenantId) : hostile.answerOf(json, turnOf(pathname)),
     );
   }
   await page.route(/^[^?]*\/v2\//, answer);

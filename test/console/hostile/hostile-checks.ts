@@ -35,10 +35,12 @@ const SCRIPT = `(({ start, end }) => {
     if (!/isolate|plaintext/.test(getComputedStyle(element).unicodeBidi))
       problems.push('an element that does not isolate its text: ' + describe(element));
   }
+  const scrolls = (element) => element !== document.body && element !== null &&
+    (getComputedStyle(element).overflowX !== 'visible' || scrolls(element.parentElement));
   const wide = document.documentElement.scrollWidth - window.innerWidth;
   if (wide > 0) {
     const elements = [...document.body.querySelectorAll('*')]
-      .filter((each) => each.getBoundingClientRect().right > window.innerWidth + 1).slice(0, 3).map(describe);
+      .filter((each) => each.getBoundingClientRect().right > window.innerWidth + 1 && !scrolls(each.parentElement)).slice(0, 3).map(describe);
     problems.push('the page is ' + wide + ' pixels wider than the window of ' + window.innerWidth + ': ' + elements.join(' | '));
   }
   return [...new Set(problems)];

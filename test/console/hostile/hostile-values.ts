@@ -48,12 +48,16 @@ const SHORT_BELOW = 'resource_spec';
 const MAX_DEPTH = 16;
 const AT = '2026-01-15T09:30:00.000Z';
 
-/** Generates values of schemas. Texts and ids are unique. */
+/**
+ * Generates values of schemas. Texts and ids are unique. The choices in an answer depend only on its schema and on its
+ * turn, so that a page that fails with one choice fails again.
+ */
 export function createHostile(schemas: Schemas) {
   let count = 0;
+  let choice = 0;
   const uuid = () => `0196f0a0-5c1e-7b3a-9d51-${String(count++).padStart(12, '0')}`;
   const text = (isLong: boolean) => hostileText(count++, isLong);
-  const rotated = <T>(values: readonly T[]): T => values[count++ % values.length] as T;
+  const rotated = <T>(values: readonly T[]): T => values[choice++ % values.length] as T;
 
   function stringOf({ format }: Schema, isLong: boolean): string {
     if (format === 'uuid') return uuid();
@@ -121,7 +125,12 @@ export function createHostile(schemas: Schemas) {
     const forms = found.oneOf ?? found.anyOf;
     return forms === undefined ? [generate(schema)] : forms.map((form) => generate(form));
   }
-  return { answerOf: (schema: Schema) => generate(schema), formsOf, text };
+  /** @param turn how often the answer was generated before: each turn makes other choices */
+  function answerOf(schema: Schema, turn: number): unknown {
+    choice = turn;
+    return generate(schema);
+  }
+  return { answerOf, formsOf, text };
 }
 
 export type Hostile = ReturnType<typeof createHostile>;

@@ -6,9 +6,9 @@ const LISTENERS = 20;
 /** SQL of the id number `n` of a table. Ids are ordered by number, as UUIDs of version 7 are by time. */
 const id = (table: number, n: string) =>
   `('0199000${table}-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-const [tenant, listener, project, deployment, revision, set, event, tombstone] = [0, 1, 2, 3, 4, 5, 6, 7].map(
-  (table) => (n: string) => id(table, n),
-) as [Id, Id, Id, Id, Id, Id, Id, Id];
+const [tenant, listener, project, deployment, revision, set, event, tombstone, task] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8,
+].map((table) => (n: string) => id(table, n)) as [Id, Id, Id, Id, Id, Id, Id, Id, Id];
 type Id = (n: string) => string;
 
 const tenantOf = (n: string) => tenant(`${n} % ${TENANTS}`);
@@ -52,6 +52,12 @@ const inserts = (count: number): readonly string[] => [
   `INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, due, look_again_at)
    SELECT ${tombstone('n')}, ${tenantOf('n')}, ${listenerOf('n')}, 'app-' || n, 'app-' || n, 'default', 1, n % 1000 = 0, NULL
    FROM generate_series(1, ${count / 5}) n`,
+  // One task in a thousand has not ended.
+  `INSERT INTO tasks (id, tenant_id, deployment_id, listener_id, name, namespace, app_name, resource_uid, origin, component,
+     command, timeout_seconds, actor_kind, ended_at)
+   SELECT ${task('n')}, ${tenantOf('n')}, ${deployment('n')}, ${listenerOf('n')}, 'task-' || n, 'default', 'app-' || n, n::text,
+     'api', 'api', '["migrate"]', 3600, 'api_key', CASE WHEN n % 1000 > 0 THEN now() END
+   FROM generate_series(1, ${count}) n`,
 ];
 
 /** Statements that remove and restore each foreign key. A check of each inserted row takes a third of the time. */

@@ -4,10 +4,19 @@
  */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Reader } from '../../../../src/hub/store/core/database.ts';
+import type { Reader, Transaction } from '../../../../src/hub/store/core/database.ts';
+import { drizzle } from '../../../../src/hub/store/core/drizzle.ts';
 import type { EventFilter } from '../../../../src/hub/store/events/event-filter.ts';
 import { BEFORE_ALL, newestPlaceQuery } from '../../../../src/hub/store/events/event-follow.ts';
 import { eventListQuery } from '../../../../src/hub/store/events/event-list.ts';
+import {
+  findTask,
+  handOutTasks,
+  listTasks,
+  lockRunningTasks,
+  readOrders,
+  removeOldTasks,
+} from '../../../../src/hub/store/tasks/tasks.ts';
 import { type StoreFixture, startStore } from '../../harness/store.ts';
 import { fillStore } from '../../harness/store-fill.ts';
 import { allStatements, listStatements } from '../../harness/store-statements.ts';
@@ -21,6 +30,7 @@ const LARGE: ReadonlySet<string> = new Set([
   'tracing_projects',
   'events',
   'tombstones',
+  'tasks',
 ]);
 
 /** Statements that run in transactions with `byIndex`, in which the planner avoids sequential scans. */
@@ -206,6 +216,33 @@ test.for(RARE_REASONS)('$what finds rare events by the index of reasons', async 
   const { sql, params } = await store.database.platform.read(async (reader) => query(reader).toSQL());
   const plan = await explain(`EXPLAIN (FORMAT JSON) ${sql}`, params);
   expect(indexesOf(plan)).toEqual([index]);
+});
+
+const TASK = '01990008-0000-7000-8000-000000010000';
+const LISTENER = '01990001-0000-7000-8000-000000000001';
+
+interface TaskCase {
+  readonly what: string;
+  run(transaction: Transaction): Promise<unknown>;
+}
+const TASK_CASES: readonly TaskCase[] = [
+  { what: 'a list', run: (reader) => listTasks(reader, TENANT, EVENT, { limit: 20, offset: 0 }) },
+  { what: 'one task', run: (reader) => findTask(reader, TENANT, EVENT, TASK) },
+  { what: 'a poll of a listener', run: (reader) => readOrders(reader, LISTENER, 100) },
+  { what: 'the start of orders', run: (transaction) => handOutTasks(transaction, LISTENER) },
+  { what: 'the check of the quota', run: (transaction) => lockRunningTasks(transaction, TENANT) },
+  { what: 'the bound of the history', run: (transaction) => removeOldTasks(transaction, EVENT) },
+];
+
+test.for(TASK_CASES)('$what of tasks reads no large table completely', async ({ run }) => {
+  const statements: { text: string; values: unknown[] }[] = [];
+  const logger = { logQuery: (text: string, values: unknown[]) => void statements.push({ text, values }) };
+  await client.query('SET enable_seqscan = on; BEGIN');
+  await run({ drizzle: drizzle(client, { logger }) } as unknown as Transaction);
+  await client.query('ROLLBACK');
+  expect(statements).not.toEqual([]);
+  for (const { text, values } of statements)
+    expect(fullScans(await explain(`EXPLAIN (FORMAT JSON) ${text}`, values))).toEqual([]);
 });
 
 test('each name of a list above is the name of a statement', () => {
