@@ -19,10 +19,13 @@ const named = (name: string): fc.Arbitrary<Schedule> =>
     {
       name: fc.constant(name),
       schedule: expression,
-      command: fc.array(fc.string({ unit: fc.constantFrom('a', '$', '(', ')', ' '), minLength: 1, maxLength: 8 }), {
-        minLength: 1,
-        maxLength: 3,
-      }),
+      command: fc.array(
+        fc.string({ unit: fc.constantFrom('a', '$', '(', ')', ' '), minLength: 1, maxLength: 8 }),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      ),
       time_zone: fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/Port-au-Prince'),
       component: fc.constant('api' as const),
       timeout_seconds: fc.integer({ min: 1, max: 86_400 }),

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { schedulesSpec } from '../../../src/contract/render/schedules.ts';
+import { deploymentTaskSpecSchema } from '../../../src/contract/resource/deployment-task.ts';
 import type { Schedule } from '../../../src/domain/schedules/schedules.ts';
 import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { cronJob } from '../../../src/workloads/schedules/cron-job.ts';
 import { taskJob } from '../../../src/workloads/tasks/task-job.ts';
-import { deploymentTaskSpecSchema } from '../../../src/contract/resource/deployment-task.ts';
 import { GOLDEN_CASES } from './golden-cases.ts';
 import { yaml } from './golden-text.ts';
 import { resourceOf } from './render-request.ts';

@@ -1,14 +1,14 @@
 import { ANNOTATIONS, LABELS } from '../../../contract/resource/names.ts';
 import type { ScheduleSpec } from '../../../contract/resource/schedule-spec.ts';
-import { intervalRefusal } from '../../../domain/policy/policy-schedules.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
+import { intervalRefusal } from '../../../domain/policy/policy-schedules.ts';
 import { SCHEDULE_DEFAULTS } from '../../../domain/schedules/schedules.ts';
 import { isTimeZone } from '../../../domain/schedules/time-zone.ts';
 import type { KubeObject as DesiredKubeObject } from '../../../workloads/desired-object.ts';
 import { cronJob } from '../../../workloads/schedules/cron-job.ts';
+import { controllerOf } from '../../kube/client/object.ts';
 import { whyApply } from '../../kube/compare/compare.ts';
 import { isMarked } from '../observe/ownership.ts';
-import { controllerOf } from '../../kube/client/object.ts';
 import type { TaskDeployment, TaskJob } from '../tasks/observed-task.ts';
 import { chosenRevision } from '../tasks/task-start.ts';
 import type { CronJobObject } from './schedule-caches.ts';

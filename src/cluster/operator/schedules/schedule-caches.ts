@@ -77,7 +77,8 @@ export class ScheduleCaches {
 
   /** The CronJobs with the name of this deployment. */
   cronJobsOf(deploymentKey: string): CronJobObject[] {
-    return (this.#within(deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ?? []) as CronJobObject[];
+    return (this.#within(deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ??
+      []) as CronJobObject[];
   }
 
   /** Whether the caches show the last writes of this process to these objects. */

@@ -9,8 +9,8 @@ import { subsetDiff, withHash } from '../../kube/compare/compare.ts';
 import type { ReconcileOutcome } from '../../kube/queue/controller.ts';
 import type { ObservedResource } from '../observed.ts';
 import { type Finding, shortened } from '../status/conditions.ts';
-import type { TaskJob } from '../tasks/observed-task.ts';
 import { deploymentOf, type TaskView } from '../tasks/observe-task.ts';
+import type { TaskJob } from '../tasks/observed-task.ts';
 import type { TaskCaches } from '../tasks/task-caches.ts';
 import { type CronJobAction, decideSchedules, type ScheduleProblem } from './decide-schedules.ts';
 import { taskOfJob, unrecordedRuns, type WholeJob } from './record-run.ts';
@@ -72,8 +72,7 @@ export class ScheduleController {
   /** Reconciles the schedules of the deployment with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     const { caches, taskCaches, view, policy } = this.#options;
-    if (!caches.isCurrent(this.#written.get(key) ?? []))
-      return { kind: 'requeue', afterMs: CATCH_UP_MS };
+    if (!caches.isCurrent(this.#written.get(key) ?? [])) return { kind: 'requeue', afterMs: CATCH_UP_MS };
     this.#written.delete(key);
     const deployment = deploymentOf(view, key);
     if (deployment === null) {
@@ -86,8 +85,7 @@ export class ScheduleController {
     const { actions, problems } = decideSchedules(input, policy);
     const refused = await this.#act(key, actions, signal);
     const isDecided = deployment.active !== null || deployment.resource.spec.suspend || problems.length > 0;
-    if (!deployment.isPaused && isDecided)
-      this.#report(key, deployment.resource, [...problems, ...refused]);
+    if (!deployment.isPaused && isDecided) this.#report(key, deployment.resource, [...problems, ...refused]);
     return refused.length === 0 ? { kind: 'settled' } : { kind: 'requeue', afterMs: REFUSED_PAUSE_MS };
   }
 

@@ -10,7 +10,13 @@ import {
 import { hasEnded } from '../../kube/client/object.ts';
 import { endOfJob } from '../observed.ts';
 import { endOfPod, podLost, type Run, startOf, timedOut } from './judge-run.ts';
-import { isCancelled, isOfCronJob, type ObservedTask, type TaskJob, type TaskRefusal } from './observed-task.ts';
+import {
+  isCancelled,
+  isOfCronJob,
+  type ObservedTask,
+  type TaskJob,
+  type TaskRefusal,
+} from './observed-task.ts';
 import { chosenRevision, taskRefusal } from './task-start.ts';
 import { waitOfPod } from './task-wait.ts';
 

@@ -1,7 +1,7 @@
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { isFinalTaskState, TASK_HISTORY } from '../../../domain/tasks/task.ts';
-import type { TaskResource } from './observed-task.ts';
 import { newestRuns } from '../schedules/run-results.ts';
+import type { TaskResource } from './observed-task.ts';
 
 /** The bounded history of tasks. Pure. */
 

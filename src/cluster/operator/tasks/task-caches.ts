@@ -141,7 +141,8 @@ export class TaskCaches {
 
   /** The Jobs of the CronJobs of a deployment. */
   runsOf(deploymentKey: string): TaskJob[] {
-    return (within(this.#jobs, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ?? []) as TaskJob[];
+    return (within(this.#jobs, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ??
+      []) as TaskJob[];
   }
 
   /** The cached Job with the name of the task; undefined: none is cached. */

@@ -14,7 +14,13 @@ import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Scope } from '../../store/core/database.ts';
 import { checkEpochOnly } from '../../store/listeners/listener-lease.ts';
 import { type ReportedTask, takeTaskReport } from '../../store/tasks/task-reports.ts';
-import { handOutTasks, isFromCluster, type Orders, readOrders, type TaskRow } from '../../store/tasks/tasks.ts';
+import {
+  handOutTasks,
+  isFromCluster,
+  type Orders,
+  readOrders,
+  type TaskRow,
+} from '../../store/tasks/tasks.ts';
 import { disconnectSignal } from '../core/client-disconnect.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import type { ProtocolRoutes } from './listener-log-routes.ts';

@@ -271,7 +271,11 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps, { limiter, watch,
         .read((reader) => findTask(reader, tenantId, deploymentId, taskId));
       if (task === null) throw notFound('task');
       if (task.resourceUid === null) throw new ApiError(409, NO_POD, { retryAfterSeconds: 1 });
-      return serve(request, reply, { deploymentId, mask, query: { ...rest, task_uid: task.resourceUid, ...jobOf(task) } });
+      return serve(request, reply, {
+        deploymentId,
+        mask,
+        query: { ...rest, task_uid: task.resourceUid, ...jobOf(task) },
+      });
     },
   );
 

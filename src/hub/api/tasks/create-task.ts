@@ -10,7 +10,13 @@ import type { DeploymentRecord } from '../../store/core/records.ts';
 import { findDeployment } from '../../store/deployments/deployments.ts';
 import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
 import { listenerAbilities } from '../../store/listeners/log-requests.ts';
-import { findActiveRun, findTask, insertTask, lockRunningTasks, type TaskRecord } from '../../store/tasks/tasks.ts';
+import {
+  findActiveRun,
+  findTask,
+  insertTask,
+  lockRunningTasks,
+  type TaskRecord,
+} from '../../store/tasks/tasks.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { ApiError, brokenRules, deletionConflict, notFound } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer } from '../core/idempotency.ts';

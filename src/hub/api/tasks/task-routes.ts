@@ -10,7 +10,14 @@ import { idempotencyKeyHeader } from '../core/idempotency.ts';
 import { deploymentParams, emptyBody, nextOffset, noQuery, pageOnly } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
 import { createTask } from './create-task.ts';
-import { createTaskSchema, presentTask, scheduleParams, taskPageSchema, taskParams, taskSchema } from './task-schema.ts';
+import {
+  createTaskSchema,
+  presentTask,
+  scheduleParams,
+  taskPageSchema,
+  taskParams,
+  taskSchema,
+} from './task-schema.ts';
 
 const READ = { access: { scopes: ['deployments:read'] } } as const;
 const RUN = { access: { scopes: ['tasks:run'] } } as const;

@@ -63,7 +63,8 @@ const usageSchema = z
       })
       .meta({
         id: 'UsageAmounts',
-        description: 'Usage. For a deployment that is switched off, only its storage, its hosts and its schedules count.',
+        description:
+          'Usage. For a deployment that is switched off, only its storage, its hosts and its schedules count.',
       }),
   })
   .meta({ id: 'Usage', description: 'Usage and quotas of a tenant.' });
@@ -99,7 +100,8 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
         const used = await tenantUsage(deps, transaction, tenantId);
-        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains, schedules } = used;
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi, keptGi, gpus, domains, schedules } =
+          used;
         const uploadsMb = Math.ceil((await uploadedBytes(transaction, tenantId)) / MEBIBYTE);
         const quotas = quotasInForce(deps.policy.tenant_quotas, tenant.quotas);
         return {

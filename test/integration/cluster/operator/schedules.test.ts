@@ -47,7 +47,8 @@ const untilCronJob = (app: string, name: string, fields: object) =>
     `the CronJob of ${app}/${name} to have ${JSON.stringify(fields)}`,
     async () => {
       const found = await cronJobOf(app, name);
-      return found !== undefined && Object.entries(fields).every(([key, value]) => specOf(found)[key] === value)
+      return found !== undefined &&
+        Object.entries(fields).every(([key, value]) => specOf(found)[key] === value)
         ? found
         : undefined;
     },
@@ -94,7 +95,11 @@ test('records each run as a task, and keeps a run that is active when another re
   await world.apply('shop', appWith([schedule('nightly', 'migrate'), schedule('long', 'sleep')]));
   await world.ready('shop');
   const cronJob = await untilCronJob('shop', 'nightly', { suspend: false });
-  expect(specOf(cronJob)).toMatchObject({ schedule: NEVER, timeZone: 'Etc/UTC', concurrencyPolicy: 'Forbid' });
+  expect(specOf(cronJob)).toMatchObject({
+    schedule: NEVER,
+    timeZone: 'Etc/UTC',
+    concurrencyPolicy: 'Forbid',
+  });
   await untilCronJob('shop', 'long', { suspend: false });
   await untilCondition('shop', 'SchedulesRunning');
   await start('shop', 'nightly', 'nightly-1');
@@ -136,7 +141,10 @@ test('applies changes in place, without a rollout, and removes schedules with th
   const before = await deployment();
   await start('inplace', 'b', 'of-b');
   await untilTask('of-b', 'SUCCEEDED');
-  await world.apply('inplace', appWith([schedule('a', 'migrate', { suspend: true, timeZone: 'Europe/Berlin' })]));
+  await world.apply(
+    'inplace',
+    appWith([schedule('a', 'migrate', { suspend: true, timeZone: 'Europe/Berlin' })]),
+  );
   await untilCronJob('inplace', 'a', { suspend: true, timeZone: 'Europe/Berlin' });
   // Its Job still has logs.
   await untilCronJob('inplace', 'b', { suspend: true });
@@ -168,7 +176,10 @@ test('reverts an edit of a CronJob, and creates a deleted one again', async () =
 });
 
 test('reports schedules that cannot run and schedules that fail repeatedly, and stays READY', async () => {
-  await world.apply('failing', appWith([schedule('bad', 'exit-3'), schedule('zone', 'a', { timeZone: 'Mars/One' })]));
+  await world.apply(
+    'failing',
+    appWith([schedule('bad', 'exit-3'), schedule('zone', 'a', { timeZone: 'Mars/One' })]),
+  );
   await world.ready('failing');
   const refused = await untilCondition('failing', 'ScheduleRefused');
   expect(refused.message).toMatch(/^zone: spec.schedules\[1\].timeZone/);
@@ -179,7 +190,10 @@ test('reports schedules that cannot run and schedules that fail repeatedly, and 
     await untilTask(name, 'FAILED');
   }
   const failing = await untilCondition('failing', 'ScheduleFailing');
-  expect(failing).toMatchObject({ status: 'False', message: expect.stringMatching(/^bad: the last 3 runs failed/) });
+  expect(failing).toMatchObject({
+    status: 'False',
+    message: expect.stringMatching(/^bad: the last 3 runs failed/),
+  });
   expect((await world.status('failing')).deploymentStatus).toBe('READY');
 });
 

@@ -112,7 +112,9 @@ describe('POST …/schedules/{schedule}/run', () => {
     expect((await run(id, 'nightly', own)).status).toBe(201);
     const second = await run<{ detail: string }>(id, 'nightly', own);
     expect(second).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has not ended') } });
-    await api.store.sql("UPDATE tasks SET ended_at = now(), state = 'SUCCEEDED' WHERE deployment_id = $1", [id]);
+    await api.store.sql("UPDATE tasks SET ended_at = now(), state = 'SUCCEEDED' WHERE deployment_id = $1", [
+      id,
+    ]);
     expect((await run(id, 'often', own)).status).toBe(201);
     expect((await run(id, 'often', own)).status).toBe(201);
     // The quota of running tasks.

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { cpuQuantity, toManagedDeployment } from '../../../../src/contract/render/to-resource.ts';
 import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
 import { domainsOf } from '../../../../src/domain/app-hosts/domains.ts';
-import { schedulesOf } from '../../../../src/domain/schedules/schedules.ts';
 import { secretsBodySchema } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { isReservedEnvName, TRACING_ENV_NAMES } from '../../../../src/domain/deployment/reserved.ts';
 import { DEPLOYMENT_TYPES } from '../../../../src/domain/deployment/source.ts';
@@ -14,11 +13,12 @@ import {
   hasOwnEndpoint,
 } from '../../../../src/domain/resource-spec/exporter-variables.ts';
 import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { schedulesOf } from '../../../../src/domain/schedules/schedules.ts';
 import { domains } from '../../../arbitraries/domains.ts';
-import { schedules } from '../../../arbitraries/schedules.ts';
 import { inPlaceSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import { validRunSettings } from '../../../arbitraries/run-settings.ts';
+import { schedules } from '../../../arbitraries/schedules.ts';
 import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
 
 const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;

@@ -16,7 +16,6 @@ import {
 } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { fromSecretReferences } from '../../../../src/domain/run-settings/secret-reference-schema.ts';
 import { domains, sentDomains } from '../../../arbitraries/domains.ts';
-import { schedules, sentSchedules } from '../../../arbitraries/schedules.ts';
 import { inPlaceSettings, sentPodSettings } from '../../../arbitraries/pod-settings.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import {
@@ -24,6 +23,7 @@ import {
   sentSecretReferences,
   validRunSettings,
 } from '../../../arbitraries/run-settings.ts';
+import { schedules, sentSchedules } from '../../../arbitraries/schedules.ts';
 
 const LISTENER = '01890000-0000-7000-8000-000000000001';
 

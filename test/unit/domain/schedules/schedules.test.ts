@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cronJobName } from '../../../../src/contract/resource/names.ts';
 import { literalArgument, sentArgument } from '../../../../src/contract/render/literal-argument.ts';
 import { schedulesSpec } from '../../../../src/contract/render/schedules.ts';
+import { cronJobName } from '../../../../src/contract/resource/names.ts';
 import { schedulesSpecSchema } from '../../../../src/contract/resource/schedule-spec.ts';
+import { toSourceConfig } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
 import { scheduleIssues } from '../../../../src/domain/policy/policy-schedules.ts';
-import { toSourceConfig } from '../../../../src/domain/deployment/deployment-bodies.ts';
 import { scheduleComponentIssues } from '../../../../src/domain/schedules/schedule-components.ts';
 import {
   mergeSchedules,
@@ -13,7 +14,6 @@ import {
   schedulesOf,
 } from '../../../../src/domain/schedules/schedules.ts';
 import { isTimeZone } from '../../../../src/domain/schedules/time-zone.ts';
-import fc from 'fast-check';
 
 const NIGHTLY = { name: 'nightly', schedule: '30 2 * * *', command: ['./clean', '--all'] };
 const messages = (value: unknown) =>
@@ -31,7 +31,13 @@ describe('schedules of a request', () => {
       suspend: true,
       concurrency: 'replace',
     };
-    const nulls = { time_zone: null, component: null, timeout_seconds: null, suspend: null, concurrency: null };
+    const nulls = {
+      time_zone: null,
+      component: null,
+      timeout_seconds: null,
+      suspend: null,
+      concurrency: null,
+    };
     expect(messages([all, { ...NIGHTLY, name: 'other', ...nulls }])).toEqual([]);
     expect(schedulesOf({ schedules: [{ ...NIGHTLY, ...nulls }] })).toEqual({ schedules: [NIGHTLY] });
   });
@@ -46,7 +52,10 @@ describe('schedules of a request', () => {
     [{ time_zone: '+01:00' }, /^0.time_zone:/],
     [{ command: [] }, /^0.command:/],
     [{ command: [''] }, /^0.command: the first item is the program/],
-    [{ command: ['$'.repeat(5000)] }, /^0.command.0: must not have more than 8192 characters, of which each \$/],
+    [
+      { command: ['$'.repeat(5000)] },
+      /^0.command.0: must not have more than 8192 characters, of which each \$/,
+    ],
     [{ component: 'web' }, /^0.component:/],
     [{ timeout_seconds: 0 }, /^0.timeout_seconds:/],
     [{ concurrency: 'Forbid' }, /^0.concurrency:/],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { withHash } from '../../../../../src/cluster/kube/compare/compare.ts';
 import { decideSchedules } from '../../../../../src/cluster/operator/schedules/decide-schedules.ts';
 import { taskOfJob, unrecordedRuns } from '../../../../../src/cluster/operator/schedules/record-run.ts';
 import { failingSchedules, newestRuns } from '../../../../../src/cluster/operator/schedules/run-results.ts';
@@ -12,8 +13,16 @@ import { isJobOf } from '../../../../../src/cluster/operator/tasks/task-caches.t
 import type { ScheduleSpec } from '../../../../../src/contract/resource/schedule-spec.ts';
 import { resolvePolicy } from '../../../../../src/domain/policy/policy.ts';
 import { TASK_HISTORY, type TaskState } from '../../../../../src/domain/tasks/task.ts';
-import { withHash } from '../../../../../src/cluster/kube/compare/compare.ts';
-import { at, deploymentWith, endedPod, jobWith, NOW, observed, runningPod, taskWith } from '../tasks/fixtures.ts';
+import {
+  at,
+  deploymentWith,
+  endedPod,
+  jobWith,
+  NOW,
+  observed,
+  runningPod,
+  taskWith,
+} from '../tasks/fixtures.ts';
 
 const POLICY = resolvePolicy('self_hosted');
 const NIGHTLY: ScheduleSpec = { name: 'nightly', schedule: '30 2 * * *', command: ['./clean'] };
@@ -146,7 +155,9 @@ describe('the CronJobs of a deployment', () => {
       decide(withSchedules([{ ...NIGHTLY, ...change } as ScheduleSpec]), [created()], [], policy);
     expect(wrong({ schedule: '99 * * * *' })).toMatchObject({
       actions: [{ kind: 'suspend' }],
-      problems: [{ name: 'nightly', message: expect.stringMatching(/^spec.schedules\[0\].schedule: has a minute/) }],
+      problems: [
+        { name: 'nightly', message: expect.stringMatching(/^spec.schedules\[0\].schedule: has a minute/) },
+      ],
     });
     expect(wrong({ timeZone: 'Mars/One' }).problems[0]?.message).toMatch(/^spec.schedules\[0\].timeZone:/);
     expect(wrong({ component: 'queue' }).problems[0]?.message).toMatch(/revision 2 has no component queue/);
@@ -164,7 +175,10 @@ describe('the task of a run', () => {
     }),
     spec: {
       template: {
-        spec: { activeDeadlineSeconds: 60, containers: [{ name: 'app', image: 'app:2', command: ['./clean'] }] },
+        spec: {
+          activeDeadlineSeconds: 60,
+          containers: [{ name: 'app', image: 'app:2', command: ['./clean'] }],
+        },
       },
     },
   };
