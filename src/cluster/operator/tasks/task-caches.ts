@@ -23,7 +23,7 @@ export function deploymentKeyOf(task: UntypedObject): string {
   return `${task.metadata.namespace}/${deployment}`;
 }
 
-/** Key of the deployment of a CronJob or of its Job. Empty: it is none. */
+/** Key of the deployment of a CronJob or of its Job. Empty: the object is neither. */
 export function runKeys({ metadata: { namespace, labels = {} } }: KubeObject): string[] {
   const { [LABELS.schedule]: schedule, [LABELS.instance]: app } = labels;
   return schedule === undefined || app === undefined ? [] : [`${namespace}/${app}`];

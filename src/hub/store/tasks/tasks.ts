@@ -80,7 +80,7 @@ export async function lockRunningTasks({ drizzle }: Transaction, tenantId: strin
   return row?.found ?? 0;
 }
 
-/** The name of a run of a schedule that has not ended. null: there is none. */
+/** The name of a run of a schedule that has not ended. null: every run has ended. */
 export async function findActiveRun(
   { drizzle }: Reader,
   deploymentId: string,
