@@ -198,7 +198,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   });
   caches.onChange((key) => queue.add(key));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
-  const tasks = createTasks(options, { caches, isLeader });
+  const tasks = createTasks(options, { caches, isLeader, deployments: queue });
   const images = options.images && createDigestResolver(options, options.images, { queue, signal: term });
   const lookups = options.dns && createDomainLookups(options, options.dns, { queue, signal: term });
   hooks?.onTerm?.({
@@ -238,6 +238,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         ...(builds === undefined ? {} : { builds }),
         ...(images === undefined ? {} : { images }),
         lookups,
+        releases: tasks.releases,
         events,
         clock,
         logger,

@@ -13,6 +13,7 @@ import type { DigestResolver } from './images/digest-resolver.ts';
 import type { ClusterView } from './observe/cluster-view.ts';
 import type { ObservedResource } from './observed.ts';
 import type { Patience } from './rollout/failure-rules.ts';
+import type { ReleaseTasks } from './tasks/tasks.ts';
 
 export interface ReconcilerOptions {
   readonly view: ClusterView;
@@ -36,6 +37,8 @@ export interface ReconcilerOptions {
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** State of builds; absent: this operator runs no builds, and the status states this. */
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
+  /** The tasks of releases; absent: no release can run. */
+  readonly releases?: ReleaseTasks | undefined;
   /** Looks up image digests; absent: images are used as given. */
   readonly images?: Pick<DigestResolver, 'resolve' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;

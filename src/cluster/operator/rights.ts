@@ -30,8 +30,10 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'status'),
     // Needed to set owner references with blockOwnerDeletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
-    // `patch` changes only the owners of a task. Ended tasks are deleted.
-    ...rightsOn('DeploymentTask', ['list', 'watch', 'patch', 'delete']),
+    // `create` and `get` are for release commands. `patch` changes only the owners of a task. Ended tasks are deleted.
+    ...rightsOn('DeploymentTask', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
+    // Checked by the admission policy for the origin of tasks.
+    ...rightsOn('DeploymentTask', ['create'], 'origin'),
     ...rightsOn('DeploymentTask', ['update'], 'status'),
     // The Jobs of tasks. `patch` starts a Job, and `get` finds the owner of one whose name is taken.
     ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'patch', 'delete']),

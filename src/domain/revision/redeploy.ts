@@ -30,3 +30,12 @@ export function repeatedContent(
     resolvedImage: null,
   };
 }
+
+/**
+ * A rollback does not run the release command, because the former version was released before. Any other new revision
+ * does.
+ */
+export function withRelease(config: SourceRevisionConfig, runs: boolean): SourceRevisionConfig {
+  const { releaseSkipped: _, ...others } = config;
+  return runs || others.releaseCommand === undefined ? others : { ...others, releaseSkipped: true };
+}

@@ -71,13 +71,20 @@ export function sourcedCommands(
 }
 
 /** The settings with which the pods run, in which the commands of the Procfile are ordinary commands. */
-export function resolvedSettings(settings: RunSettings): Omit<RunSettings, 'procfile'> {
-  const { procfile: _procfile, ...resolved } = runSettingsOf({
-    ...settings,
-    commands: effectiveCommands(settings),
-  });
-  return resolved;
+export function resolvedSettings(settings: RunSettings): Omit<RunSettings, 'procfile' | 'releaseSkipped'> {
+  const {
+    procfile: _procfile,
+    releaseSkipped,
+    ...resolved
+  } = runSettingsOf({ ...settings, commands: effectiveCommands(settings) });
+  if (releaseSkipped !== true) return resolved;
+  const { releaseCommand: _command, releaseTimeoutSeconds: _timeout, ...others } = resolved;
+  return others;
 }
+
+/** Whether a new revision with these settings runs a release command. */
+export const runsRelease = (settings: RunSettings): boolean =>
+  resolvedSettings(settings).releaseCommand !== undefined;
 
 /** source_revision_config without the values that the server sets after a build, so that the revision is built again. */
 export function withoutBuildResult<

@@ -13,10 +13,14 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [berth.dev]
   resources: [manageddeployments/finalizers]
   verbs: [update]
-# Tasks. The operator patches only their owners, and deletes ended tasks.
+# Tasks. The operator creates those of release commands, patches only the owners of the others, and deletes ended tasks.
 - apiGroups: [berth.dev]
   resources: [deploymenttasks]
-  verbs: [list, watch, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
+# Not a subresource: the admission policy berth-task-origins asks for this right.
+- apiGroups: [berth.dev]
+  resources: [deploymenttasks/origin]
+  verbs: [create]
 - apiGroups: [berth.dev]
   resources: [deploymenttasks/status]
   verbs: [update]

@@ -1,4 +1,5 @@
 import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { resolvePolicy } from '../../../domain/policy/policy.ts';
 import { sleep, systemClock } from '../../kube/client/clock.ts';
 import { hasResource } from '../../kube/client/discovery.ts';
@@ -6,6 +7,7 @@ import { runWorkers } from '../../kube/queue/controller.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { OperatorOptions } from '../operator.ts';
+import type { TaskResource } from './observed-task.ts';
 import { TaskCaches } from './task-caches.ts';
 import { TaskController } from './task-controller.ts';
 
@@ -14,9 +16,17 @@ import { TaskController } from './task-controller.ts';
 export interface Tasks {
   /** Runs until the term ends; resolves when all work has stopped. Waits for the custom resource if the cluster lacks it. */
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
+  /** The tasks of releases, for the reconciles of their deployments. */
+  readonly releases: ReleaseTasks;
   /** Queue of task reconciles. */
   readonly queue: WorkQueue;
   stats(): CacheHealth[];
+}
+
+/** The tasks of a deployment with a release command. */
+export interface ReleaseTasks {
+  /** null: they are not known yet, or the cluster has no tasks. The deployment is reconciled again when they are known. */
+  tasksOf(deploymentKey: string): TaskResource[] | null;
 }
 
 /** Concurrent reconciles of tasks, and those of one tenant. */
@@ -27,7 +37,11 @@ const DISCOVERY_MS = 30_000;
 
 export function createTasks(
   { client, namespaces, config, policy, logger, discoveryMs, clock = systemClock }: OperatorOptions,
-  { caches, isLeader }: { caches: Caches; isLeader: () => boolean },
+  {
+    caches,
+    isLeader,
+    deployments,
+  }: { caches: Caches; isLeader: () => boolean; deployments: Pick<WorkQueue, 'add'> },
 ): Tasks {
   const queue = new WorkQueue({
     tenantOf: (key) => key.slice(0, key.indexOf('/')),
@@ -48,7 +62,17 @@ export function createTasks(
   caches.onChange((key) => {
     for (const task of taskCaches.keysOf(key)) queue.add(task);
   });
+  // The Job of a release starts when the status has its uid.
+  caches.onOwnStatus((resource) => {
+    const { release } = (resource as { status?: ManagedDeploymentStatus }).status ?? {};
+    if (release !== undefined && release.succeeded !== true)
+      queue.add(`${resource.metadata.namespace}/${release.task}`);
+  });
+  taskCaches.onRelease((key) => deployments.add(key));
   let isStarted = false;
+  let isSynced = false;
+  /** Deployments whose tasks were asked for before they were known. */
+  const waiting = new Set<string>();
 
   /** Waits until the cluster has the custom resource. An operator without it works, but runs no tasks. */
   async function waitForDefinition(term: AbortSignal): Promise<void> {
@@ -73,6 +97,8 @@ export function createTasks(
       try {
         await taskCaches.waitForSync(term);
         if (term.aborted) return;
+        isSynced = true;
+        for (const key of waiting) deployments.add(key);
         await runWorkers({
           queue,
           reconcile: (key, signal) => controller.reconcile(key, signal),
@@ -84,6 +110,13 @@ export function createTasks(
       } finally {
         await taskCaches.stop();
       }
+    },
+    releases: {
+      tasksOf: (key) => {
+        if (isSynced) return taskCaches.tasksOf(key);
+        waiting.add(key);
+        return null;
+      },
     },
     queue,
     stats: () => (isStarted ? taskCaches.stats() : []),
