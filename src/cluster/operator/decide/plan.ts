@@ -64,7 +64,6 @@ function awaitedByComponents(comparison: Comparison, open: boolean, target: Targ
 
 /** Whether the components of the target wait for a release command. While a revision is active, it is the target. */
 function isBeforeRelease(target: Target): boolean {
-  // guard: release-before-rollout
   return target.kind === 'rollout' && target.release !== undefined;
 }
 

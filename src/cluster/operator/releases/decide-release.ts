@@ -56,7 +56,7 @@ export function recordedTask(
   { taskUid, jobUid }: ReleaseRecord,
   tasks: readonly TaskResource[],
 ): TaskResource | undefined {
-  // guard: release-judged-by-uid
+  // Both uids must match.
   return tasks.find(({ metadata, status }) => metadata.uid === taskUid && status?.jobUid === jobUid);
 }
 

@@ -11,7 +11,6 @@ import type { ReleaseRecord } from './release.ts';
 export function nextRelease(observed: Observed, target: Target): ReleaseRecord | undefined {
   const { resource, tasks } = observed;
   const pending = releaseOf(target);
-  // guard: release-recorded-before-start
   if (pending?.kind === 'record' && !isPaused(resource)) return pending.record;
   const record = resource.status?.release;
   if (record === undefined || record.succeeded === true) return kept(observed, record);

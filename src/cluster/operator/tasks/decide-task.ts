@@ -74,7 +74,7 @@ export function decideTask(found: ObservedTask, policy: Policy, now: Date): Task
     // A Job starts only after its uid was recorded.
     jobUid: uid,
   };
-  // guard: release-starts-after-record
+  // The Job of a release starts only after the deployment has recorded it.
   const mayStart = !isRelease(observed) || isRecorded(observed, uid);
   return { status, step: isPaused || !mayStart ? NO_STEP : { kind: 'start' }, recheckAt: null };
 }
