@@ -1,7 +1,7 @@
 import type { Revision, SourceRevisionConfig } from '../deployment/deployment.ts';
 import type { Source } from '../deployment/source.ts';
 import { pinnedImage } from '../net/image-reference.ts';
-import { withoutBuildResult } from '../run-settings/procfile.ts';
+import { runsRelease, withoutBuildResult } from '../run-settings/procfile.ts';
 import { isBuilt } from '../uploads/upload.ts';
 
 /** Content of a new revision that repeats an existing revision. */
@@ -37,5 +37,5 @@ export function repeatedContent(
  */
 export function withRelease(config: SourceRevisionConfig, runs: boolean): SourceRevisionConfig {
   const { releaseSkipped: _, ...others } = config;
-  return runs || others.releaseCommand === undefined ? others : { ...others, releaseSkipped: true };
+  return runs || !runsRelease(others) ? others : { ...others, releaseSkipped: true };
 }

@@ -295,6 +295,19 @@ async function tasks(): Promise<void> {
 
 test('runs, cancels and removes tasks', tasks, 180_000);
 
+/** A release command that runs, and whose task is then deleted. */
+async function lostRelease(): Promise<void> {
+  const { spec, ...manifest } = byHand('released', 'Delete');
+  await apply({ ...manifest, spec: { ...spec, podTemplate: { releaseCommand: ['sleep'] } } });
+  await seenTo('berth-operator', 'create deploymenttasks.berth.dev');
+  const task = 'mtask/released-1-release';
+  await kubectl('wait', '--for=jsonpath={.status.state}=RUNNING', task, '--timeout=90s');
+  await kubectl('delete', task);
+  await seenTo('berth-operator', 'get deploymenttasks.berth.dev');
+}
+
+test('runs a release command, and reads its task when it is missing', lostRelease, 180_000);
+
 test('uses every granted right except two documented exceptions, and requests no other', async () => {
   // Watches are told of when they end.
   await berth.process().stop();
@@ -319,7 +332,7 @@ test('uses every granted right except two documented exceptions, and requests no
     expect(compared, `${grant.account} in ${grant.namespace}`).toMatchObject({ beyond: [], refused: [] });
     return compared.unused;
   });
-  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right, ORIGIN]);
+  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right, ORIGIN, ORIGIN]);
 });
 
 test(`the code that needs ${UNSEEN.right} is in the documented file`, () => {

@@ -101,7 +101,9 @@ const sourcedCommandSchema = commandSchema
   .extend({
     source: z
       .enum(COMMAND_SOURCES)
-      .describe('commands: from source_revision_config. procfile: from the Procfile of the repository.'),
+      .describe(
+        'commands: from commands or release_command of source_revision_config. procfile: from the Procfile of the repository.',
+      ),
   })
   .meta({
     id: 'EffectiveCommand',
@@ -115,11 +117,12 @@ export const effectiveCommandsSchema = z
     queue: sourcedCommandSchema.optional(),
     orchestrator: sourcedCommandSchema.optional(),
     executor: sourcedCommandSchema.optional(),
+    release: sourcedCommandSchema.optional(),
   })
   .meta({
     id: 'EffectiveCommands',
     description:
-      'The commands with which the components run: those of the Procfile, unless source_revision_config.commands has another one. Other components run the command of the image.',
+      'The commands with which the components run: those of the Procfile, unless source_revision_config.commands has another one. Other components run the command of the image. release: the release command.',
     examples: [{ api: { command: ['/bin/sh', '-c'], args: ['node server.js'], source: 'procfile' } }],
   });
 
