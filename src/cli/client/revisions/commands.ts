@@ -29,8 +29,10 @@ const rollback = (host: Host) =>
       .argument('<revision>', 'id or number of the revision')
       .option('--run-release', 'run the release command of the revision before its rollout', false),
   ).action(
-    calling(host, async (context, name: Name, word: string, options: RepeatOptions & { runRelease: boolean }) =>
-      (await revisions()).again(context, 'rollback', [name, word], options),
+    calling(
+      host,
+      async (context, name: Name, word: string, options: RepeatOptions & { runRelease: boolean }) =>
+        (await revisions()).again(context, 'rollback', [name, word], options),
     ),
   );
 
