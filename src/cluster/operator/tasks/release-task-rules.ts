@@ -31,5 +31,7 @@ export function isRecorded({ deployment }: ObservedTask, jobUid: string | undefi
 /** Whether a newer revision is desired than that of a release which has not started. */
 export function isSuperseded({ task, deployment, pod }: ObservedTask): boolean {
   const hasStarted = task.status?.state === 'RUNNING' || startOf(pod) !== undefined;
-  return !hasStarted && deployment?.resource.spec.revision.number !== task.spec.revision;
+  // A cache may show an older revision than that of the task.
+  const desired = deployment?.resource.spec.revision.number ?? 0;
+  return !hasStarted && desired > (task.spec.revision ?? 0);
 }
