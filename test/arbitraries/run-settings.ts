@@ -54,9 +54,18 @@ const secretReferences = fc.uniqueArray(secretReference, {
   selector: ({ name }) => name,
 });
 
+const releaseTimeout = fc.integer({ min: 1, max: 86_400 });
+
 /** Valid run settings as they are stored. */
 export const validRunSettings: fc.Arbitrary<RunSettings> = fc.record(
-  { port: fc.integer({ min: 1, max: 65_535 }), commands, env, secretReferences },
+  {
+    port: fc.integer({ min: 1, max: 65_535 }),
+    commands,
+    env,
+    secretReferences,
+    releaseCommand: lists,
+    releaseTimeoutSeconds: releaseTimeout,
+  },
   { requiredKeys: [] },
 ) as fc.Arbitrary<RunSettings>;
 
@@ -86,6 +95,8 @@ export const sentRunSettings = fc.record(
       ),
     ),
     env: fc.option(fc.oneof(env, fc.constant([]))),
+    release_command: fc.option(lists),
+    release_timeout_seconds: fc.option(releaseTimeout),
   },
   { requiredKeys: [] },
 );

@@ -15,7 +15,7 @@ const PROCESS = /^([A-Za-z0-9_-]+)[ \t]*:[ \t]*(.*)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is rejected
 const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
-const KNOWN = [...PROCESS_TYPES, 'release'];
+const KNOWN: readonly string[] = PROCESS_TYPES;
 const MAX_SHOWN = 64;
 
 const shown = (text: string) =>
@@ -35,9 +35,6 @@ function problemOf({ text }: Line, known: ReadonlyMap<string, number>): string |
   const first = known.get(type);
   if (first !== undefined) return `"${type}" is already defined in line ${first}`;
   if (command === '') return `"${type}" has no command`;
-  // Without this error, the app would start without its migrations.
-  if (type === 'release')
-    return 'release commands are not supported yet: remove the line, and run the command in an init container';
   const size = Buffer.byteLength(command);
   return size <= MAX_PROCESS_BYTES
     ? null

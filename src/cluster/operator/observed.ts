@@ -18,6 +18,7 @@ import type { ObservedHost } from './domains/observed-host.ts';
 import type { ImageLookup } from './images/image-lookup.ts';
 import type { StoredNames } from './observe/stored-names.ts';
 import type { Finding } from './status/conditions.ts';
+import type { TaskResource } from './tasks/observed-task.ts';
 
 /**
  * What the operator has observed of one ManagedDeployment. Terms:
@@ -62,6 +63,13 @@ export interface Observed {
   readonly domains?: readonly ObservedHost[];
   /** How the cluster changes the objects that the operator writes, by `childId`; see act/cluster-responses.ts. */
   readonly responses?: ReadonlyMap<string, KnownResponse>;
+  /**
+   * Tasks of the deployment, if it has a release command or the record of a release; null: they are not known yet, or the
+   * cluster has no tasks.
+   */
+  readonly tasks?: readonly TaskResource[] | null;
+  /** The pod of the recorded release; null or absent: it has none. */
+  readonly releasePod?: ObservedPod | null;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
   readonly warnings?: ReadonlyMap<string, WarningEvent>;
 }

@@ -221,7 +221,10 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     const until = AbortSignal.any([term, ended.signal]);
     following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, until);
     const building = builds?.run(term, cutOff(term, stopping));
-    tasking = tasks.run(until, cutOff(term, stopping));
+    // Caught at once, because a rejection without a handler ends the process.
+    tasking = tasks
+      .run(until, cutOff(term, stopping))
+      .catch((error: unknown) => logger.warn({ err: error }, 'the tasks ended with an error; next: none'));
     await runWorkers({
       queue,
       reconcile: createReconciler({
@@ -238,6 +241,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         ...(builds === undefined ? {} : { builds }),
         ...(images === undefined ? {} : { images }),
         lookups,
+        releases: tasks.releases,
         schedules: tasks.schedules,
         events,
         clock,
@@ -263,9 +267,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
     void builds?.queue.shutdown();
     void tasks.queue.shutdown();
     await following;
-    await tasking?.catch((error: unknown) =>
-      logger.warn({ err: error }, 'the tasks ended with an error; next: none'),
-    );
+    await tasking;
     await Promise.all([caches.stop(), builds?.stop()]);
   }
 }

@@ -14,6 +14,7 @@ import type { ClusterView } from './observe/cluster-view.ts';
 import type { ObservedResource } from './observed.ts';
 import type { Patience } from './rollout/failure-rules.ts';
 import type { Schedules } from './schedules/schedules.ts';
+import type { ReleaseTasks } from './tasks/tasks.ts';
 
 export interface ReconcilerOptions {
   readonly view: ClusterView;
@@ -39,6 +40,8 @@ export interface ReconcilerOptions {
   readonly builds?: { statusOf(resource: ObservedResource): BuildStatus | undefined };
   /** The schedules, which follow the active revision; absent: this operator runs no schedules. */
   readonly schedules?: Pick<Schedules, 'findingOf' | 'reconciled'> | undefined;
+  /** The tasks of releases; absent: no release can run. */
+  readonly releases?: ReleaseTasks | undefined;
   /** Looks up image digests; absent: images are used as given. */
   readonly images?: Pick<DigestResolver, 'resolve' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;

@@ -30,8 +30,8 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'status'),
     // Needed to set owner references with blockOwnerDeletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
-    // `create` records the runs of schedules. `patch` changes only the owners of a task. Ended tasks are deleted.
-    ...rightsOn('DeploymentTask', ['list', 'watch', 'create', 'patch', 'delete']),
+    // `create` is for schedules and release commands, and `get` for the latter. `patch` changes only the owners of a task.
+    ...rightsOn('DeploymentTask', ['get', 'list', 'watch', 'create', 'patch', 'delete']),
     // Not a subresource: the admission policy berth-task-origins asks for this right.
     ...rightsOn('DeploymentTask', ['create'], 'origin'),
     ...rightsOn('DeploymentTask', ['update'], 'status'),

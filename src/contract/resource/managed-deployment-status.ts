@@ -153,8 +153,26 @@ export const managedDeploymentStatusSchema = z
       })
       .optional()
       .describe(
-        'The revision that waits for a new database or cache, which the active revision does not use.',
+        'The revision that waits for a new database or cache, which the active revision does not use, or for the start of its release command.',
       ),
+    release: z
+      .strictObject({
+        ...statusRevision,
+        task: z.string().max(63).describe('Name of the DeploymentTask that runs the command.'),
+        taskUid: z.string().max(64).describe('Uid of the DeploymentTask.'),
+        jobUid: z
+          .string()
+          .max(64)
+          .describe(
+            'Uid of the Job. The Job does not run before its uid is recorded here, and only this Job decides whether the revision is rolled out.',
+          ),
+        succeeded: z
+          .boolean()
+          .optional()
+          .describe('True: the command has ended with exit code 0. Absent: it has not.'),
+      })
+      .optional()
+      .describe('The release command of the desired revision, or of an earlier one that has not ended.'),
     image: z
       .strictObject({
         ...statusRevision,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { argumentsSchema } from '../../domain/kubernetes/container.ts';
 import { rejectDuplicates } from '../../domain/kubernetes/unique.ts';
+import { releaseCommandSchema, releaseTimeoutSchema } from '../../domain/run-settings/release-schema.ts';
 import { DEFAULT_PORT } from '../../domain/run-settings/run-settings.ts';
 import { MAX_VARIABLES, portSchema } from '../../domain/run-settings/run-settings-schema.ts';
 import {
@@ -74,6 +75,14 @@ export const runSettingsFields = {
     .describe(
       'Environment variables of the app container whose values are in Secrets of the namespace. Pods read the values, and are replaced once when a value changes.',
     ),
+  releaseCommand: releaseCommandSchema
+    .optional()
+    .describe(
+      'Command that runs once with the image of the revision, before any pod of the revision starts. If it fails, the revision fails.',
+    ),
+  releaseTimeoutSeconds: releaseTimeoutSchema
+    .optional()
+    .describe('Time after which the release command is ended, in seconds. Default: 3600.'),
 };
 
 /** Run settings as stored templates record them. */

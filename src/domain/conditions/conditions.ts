@@ -82,6 +82,12 @@ export const REASONS = {
   BuildsUnavailable: 'The platform cannot build images, because a setting is missing.',
   // rollout
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
+  ReleaseInProgress:
+    'The release command of the desired revision runs, or waits to run. Components change when it has succeeded.',
+  ReleaseFailed:
+    'The release command of the desired revision failed, timed out or could not start, so nothing was rolled out.',
+  ReleaseLost:
+    'The task or Job of the release command was deleted by another account, so its result is not known and nothing was rolled out.',
   RolloutInProgress: 'Components are being updated.',
   RolloutComplete: 'Every component runs the desired revision.',
   RolloutFailed: 'The rollout of the desired revision failed.',

@@ -162,6 +162,16 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'The rollout starts without intervention when database and cache are ready. The conditions DatabaseReady and ' +
       'CacheReady state what database and cache wait for.',
   ),
+  ReleaseInProgress: wait(
+    'The release command of the revision runs, and the active revision continues to serve. GET …/tasks lists the task, ' +
+      'and its logs show the progress. To end it, cancel the task. The revision then fails.',
+  ),
+  ReleaseFailed: act(
+    `Read the exit code and the last lines of the command in the message, and its logs with GET …/tasks/{id}/logs. Nothing was rolled out. Correct release_command, the image or the environment, or what the command needs: a longer release_timeout_seconds, more memory for the api component, or room in the cluster. ${AGAIN}`,
+  ),
+  ReleaseLost: act(
+    `Another account deleted the task or the Job of the release command while it could run. Check what the command did, for example in the database, and who deleted the object. ${AGAIN}`,
+  ),
   RolloutInProgress: wait(
     'Components are being updated. If the update takes long, the conditions name the pod that is not ready. A ' +
       'rollout fails at its deadline.',

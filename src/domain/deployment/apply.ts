@@ -33,7 +33,15 @@ export const applyBodySchema = z
 export type ApplyBody = z.infer<typeof applyBodySchema>;
 
 const CONFIG_FIELDS = Object.keys(createBodySchema.shape.source_config.shape) as (keyof SourceConfigBody)[];
-const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'repo_commit_sha', 'port', 'env'] as const;
+const REVISION_FIELDS = [
+  'repo_ref',
+  'workflow_config_path',
+  'repo_commit_sha',
+  'port',
+  'env',
+  'release_command',
+  'release_timeout_seconds',
+] as const;
 
 /** An object with all these fields. Absent fields are null. */
 const whole = <T extends object>(fields: readonly (keyof T)[], given: T): T =>

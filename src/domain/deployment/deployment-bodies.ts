@@ -9,6 +9,7 @@ import { imageUriSchema } from '../net/image-reference.ts';
 import { podSettingsBodyShape, podSettingsOf } from '../pod-settings/pod-settings.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
+import { toRelease } from '../run-settings/release-schema.ts';
 import { mergeRunSettings } from '../run-settings/run-settings.ts';
 import { runSettingsShape } from '../run-settings/run-settings-schema.ts';
 import { secretReferencesBodySchema, toSecretReferences } from '../run-settings/secret-reference-schema.ts';
@@ -227,6 +228,9 @@ export function toSourceRevisionConfig(
     workflow_config_path: body.workflow_config_path ?? null,
     image_uri: body.image_uri ?? null,
     repo_commit_sha: null,
-    ...mergeRunSettings({}, { ...body, secretReferences: toSecretReferences(references) }),
+    ...mergeRunSettings(
+      {},
+      { ...body, ...toRelease(body), secretReferences: toSecretReferences(references) },
+    ),
   };
 }

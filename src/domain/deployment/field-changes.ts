@@ -2,6 +2,7 @@ import { sameJson } from '../core/same-json.ts';
 import { DATA_SERVICE_SETTINGS } from '../pod-settings/data-services.ts';
 import { COMPONENT_SETTINGS } from '../pod-settings/pod-settings.ts';
 import { SECRET_MASK } from '../redaction/secret-list.ts';
+import { fromRelease } from '../run-settings/release-schema.ts';
 import type { SecretReference, Variable } from '../run-settings/run-settings.ts';
 import { fromSecretReferences } from '../run-settings/secret-reference-schema.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
@@ -108,6 +109,9 @@ function revisionConfigChanges(
     secretReferences: oldReferences = [],
     procfile: _oldProcfile,
     upload: _oldUpload,
+    releaseCommand: _oldCommand,
+    releaseTimeoutSeconds: _oldTimeout,
+    releaseSkipped: _oldSkipped,
     ...old
   } = before;
   const {
@@ -116,10 +120,17 @@ function revisionConfigChanges(
     secretReferences = [],
     procfile: _newProcfile,
     upload: _newUpload,
+    releaseCommand: _newCommand,
+    releaseTimeoutSeconds: _newTimeout,
+    releaseSkipped: _newSkipped,
     ...fresh
   } = after;
   return [
-    ...differing(old, fresh, 'source_revision_config.'),
+    ...differing(
+      { ...old, ...fromRelease(before) },
+      { ...fresh, ...fromRelease(after) },
+      'source_revision_config.',
+    ),
     ...differing(oldCommands, commands, 'source_revision_config.commands.'),
     ...variableChanges(oldEnv, env),
     ...referenceChanges(oldReferences, secretReferences),

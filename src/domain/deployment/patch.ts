@@ -5,6 +5,7 @@ import { mergePodSettings, withoutPodSettings } from '../pod-settings/pod-settin
 import { unmaskSecrets } from '../redaction/secret-list.ts';
 import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
 import { withoutBuildResult } from '../run-settings/procfile.ts';
+import { toRelease } from '../run-settings/release-schema.ts';
 import { mergeRunSettings, withoutRunSettings } from '../run-settings/run-settings.ts';
 import { mergedCommandIssues } from '../run-settings/run-settings-schema.ts';
 import { toSecretReferences } from '../run-settings/secret-reference-schema.ts';
@@ -139,7 +140,11 @@ function mergeRevisionConfig(
   references: PatchBody['secret_references'],
 ): SourceRevisionConfig {
   const { sourceRevisionConfig: stored, source } = target;
-  const settings = mergeRunSettings(stored, { ...sent, secretReferences: toSecretReferences(references) });
+  const settings = mergeRunSettings(stored, {
+    ...sent,
+    ...toRelease(sent),
+    secretReferences: toSecretReferences(references),
+  });
   const merged: SourceRevisionConfig = { ...withoutRunSettings(stored), ...settings };
   for (const field of REVISION_FIELDS) {
     // A built image is set only by the server.

@@ -55,6 +55,8 @@ export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = 
     'QuotaExceeded',
     'ReadinessFailed',
     'Refused',
+    'ReleaseFailed',
+    'ReleaseLost',
     'RolloutDeadlineExceeded',
     'RolloutFailed',
     'SecretReferenceMissing',

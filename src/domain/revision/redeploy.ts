@@ -1,7 +1,7 @@
 import type { Revision, SourceRevisionConfig } from '../deployment/deployment.ts';
 import type { Source } from '../deployment/source.ts';
 import { pinnedImage } from '../net/image-reference.ts';
-import { withoutBuildResult } from '../run-settings/procfile.ts';
+import { runsRelease, withoutBuildResult } from '../run-settings/procfile.ts';
 import { isBuilt } from '../uploads/upload.ts';
 
 /** Content of a new revision that repeats an existing revision. */
@@ -29,4 +29,13 @@ export function repeatedContent(
     sourceRevisionConfig: withoutBuildResult(sourceRevisionConfig),
     resolvedImage: null,
   };
+}
+
+/**
+ * A rollback does not run the release command, because the former version was released before. Any other new revision
+ * does.
+ */
+export function withRelease(config: SourceRevisionConfig, runs: boolean): SourceRevisionConfig {
+  const { releaseSkipped: _, ...others } = config;
+  return runs || !runsRelease(others) ? others : { ...others, releaseSkipped: true };
 }

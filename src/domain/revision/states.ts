@@ -66,6 +66,8 @@ const FAILURES = [
   'ImagePullFailed',
   'ContainerConfigInvalid',
   'SecretReferenceMissing',
+  'ReleaseFailed',
+  'ReleaseLost',
   'CrashLoop',
   'Unschedulable',
   'QuotaExceeded',

@@ -4,13 +4,14 @@ import { type Command, type Commands, type RunSettings, runSettingsOf } from './
 
 /** The Procfile of a repository, whose lines are the default commands of components. The server sets it after a build. */
 
-/** The process types that Berth runs, with their components. */
+/** The process types of components. `release` is the release command. */
 export const PROCESS_COMPONENTS = { web: 'api', worker: 'queue' } as const satisfies Record<
   string,
   Component
 >;
-type ProcessType = keyof typeof PROCESS_COMPONENTS;
-export const PROCESS_TYPES = Object.keys(PROCESS_COMPONENTS) as ProcessType[];
+const COMPONENT_TYPES = Object.keys(PROCESS_COMPONENTS) as (keyof typeof PROCESS_COMPONENTS)[];
+/** The process types that Berth runs. */
+export const PROCESS_TYPES = [...COMPONENT_TYPES, 'release'] as const;
 
 /**
  * Maximum size of a line in bytes. All lines are in the termination message of a build, which has 4096 bytes. A longer
@@ -25,6 +26,7 @@ export const procfileSchema = z
   .strictObject({
     web: lineSchema.optional().describe('Command of the api component.'),
     worker: lineSchema.optional().describe('Command of the queue component.'),
+    release: lineSchema.optional().describe('Release command.'),
   })
   .describe('Commands of the Procfile of the repository. Absent: it has no Procfile.');
 export type Procfile = z.infer<typeof procfileSchema>;
@@ -36,11 +38,12 @@ export type Procfile = z.infer<typeof procfileSchema>;
 const literal = (line: string): string =>
   line.replace(/\$\$+|\$(?=\()/g, (dollars) => '$'.repeat(2 * dollars.length));
 
-const shell = (line: string): Command => ({ command: ['/bin/sh', '-c'], args: [literal(line)] });
+const SHELL = ['/bin/sh', '-c'];
+const shell = (line: string): Command => ({ command: SHELL, args: [literal(line)] });
 
 /** The commands of a Procfile, by component. */
 function procfileCommands(procfile: Procfile): Commands {
-  const given = PROCESS_TYPES.flatMap((type) => {
+  const given = COMPONENT_TYPES.flatMap((type) => {
     const line = procfile[type];
     return line === undefined ? [] : [[PROCESS_COMPONENTS[type], shell(line)] as const];
   });
@@ -52,32 +55,58 @@ export function effectiveCommands({ commands, procfile = {} }: RunSettings): Com
   return { ...procfileCommands(procfile), ...commands };
 }
 
+/** The release command, which is that of the Procfile if the request has none. undefined: there is none. */
+const effectiveRelease = ({ releaseCommand, procfile }: RunSettings): string[] | undefined =>
+  releaseCommand ?? (procfile?.release === undefined ? undefined : [...SHELL, literal(procfile.release)]);
+
 /** Where a command comes from. */
 export const COMMAND_SOURCES = ['commands', 'procfile'] as const;
 export type CommandSource = (typeof COMMAND_SOURCES)[number];
 
-/** The effective commands with their source, in the order of the contract. undefined: every component runs its image. */
+type SourcedCommand = Command & { readonly source: CommandSource };
+
+/**
+ * The effective commands with their source, in the order of the contract. undefined: every component runs its image, and
+ * there is no release command.
+ */
 export function sourcedCommands(
   settings: RunSettings,
-): Partial<Record<Component, Command & { readonly source: CommandSource }>> | undefined {
+): Partial<Record<Component | 'release', SourcedCommand>> | undefined {
   const effective = effectiveCommands(settings);
-  const given = COMPONENTS.flatMap((component) => {
+  const given: (readonly [string, SourcedCommand])[] = COMPONENTS.flatMap((component) => {
     const command = effective[component];
     if (command === undefined) return [];
     const source: CommandSource = settings.commands?.[component] === undefined ? 'procfile' : 'commands';
     return [[component, { ...command, source }] as const];
   });
+  const release = effectiveRelease(settings);
+  if (release !== undefined) {
+    const source = settings.releaseCommand === undefined ? 'procfile' : 'commands';
+    given.push(['release', { command: release, source }]);
+  }
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
 /** The settings with which the pods run, in which the commands of the Procfile are ordinary commands. */
-export function resolvedSettings(settings: RunSettings): Omit<RunSettings, 'procfile'> {
-  const { procfile: _procfile, ...resolved } = runSettingsOf({
+export function resolvedSettings(settings: RunSettings): Omit<RunSettings, 'procfile' | 'releaseSkipped'> {
+  const releaseCommand = effectiveRelease(settings);
+  const {
+    procfile: _procfile,
+    releaseSkipped,
+    ...resolved
+  } = runSettingsOf({
     ...settings,
     commands: effectiveCommands(settings),
+    ...(releaseCommand === undefined ? {} : { releaseCommand }),
   });
-  return resolved;
+  if (releaseSkipped !== true) return resolved;
+  const { releaseCommand: _command, releaseTimeoutSeconds: _timeout, ...others } = resolved;
+  return others;
 }
+
+/** Whether a new revision with these settings runs a release command. */
+export const runsRelease = (settings: RunSettings): boolean =>
+  resolvedSettings(settings).releaseCommand !== undefined;
 
 /** source_revision_config without the values that the server sets after a build, so that the revision is built again. */
 export function withoutBuildResult<

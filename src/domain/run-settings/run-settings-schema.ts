@@ -3,6 +3,7 @@ import type { BodyIssue } from '../core/body-issue.ts';
 import { argumentsSchema } from '../kubernetes/container.ts';
 import { byteLength } from '../kubernetes/text.ts';
 import { rejectDuplicates } from '../kubernetes/unique.ts';
+import { MAX_RELEASE_BYTES, releaseShape } from './release-schema.ts';
 import { DEFAULT_PORT, type RunSettings, type Variable } from './run-settings.ts';
 import { fromSecretReferences, MAX_SECRET_REFERENCES_BYTES } from './secret-reference-schema.ts';
 import { referenceProblem } from './variable-references.ts';
@@ -50,12 +51,14 @@ export function runSettingsIssues({
   env = [],
   commands = {},
   secretReferences = [],
+  releaseCommand = [],
 }: RunSettings): SettingIssue[] {
   const references = fromSecretReferences(secretReferences);
   const sizes = [
     { path: ['env'], message: sizeProblem(env, MAX_VARIABLES_BYTES) },
     { path: ['commands'], message: sizeProblem(commands, MAX_COMMANDS_BYTES) },
     { path: ['secretReferences'], message: sizeProblem(references, MAX_SECRET_REFERENCES_BYTES) },
+    { path: ['releaseCommand'], message: sizeProblem(releaseCommand, MAX_RELEASE_BYTES) },
   ];
   return [
     ...sizes.flatMap(({ path, message }) => (message === null ? [] : [{ path, message }])),
@@ -135,4 +138,5 @@ export const runSettingsShape = {
   port: portBodySchema,
   commands: commandsBodySchema.nullish(),
   env: envBodySchema.nullish(),
+  ...releaseShape,
 };

@@ -39,6 +39,12 @@ export interface RunSettings {
   secretReferences?: SecretReference[];
   /** The commands of the Procfile, which the server sets after a build. Responses contain only the effective commands. */
   procfile?: Procfile;
+  /** The command that runs before the rollout. In requests and responses, this is the field `release_command`. */
+  releaseCommand?: string[];
+  /** Time after which the release command is ended, in seconds. Absent: the default of tasks. */
+  releaseTimeoutSeconds?: number;
+  /** Set by the server: the revision is a rollback that does not run its release command. Responses do not contain it. */
+  releaseSkipped?: true;
 }
 
 /** Port of the api component if no other port is set. */
@@ -52,6 +58,8 @@ export interface SentRunSettings {
   commands?: Sent<Partial<Record<Component, Sent<{ command?: Sent<string[]>; args?: Sent<string[]> }>>>>;
   env?: Sent<Variable[]>;
   secretReferences?: Sent<SecretReference[]>;
+  releaseCommand?: Sent<string[]>;
+  releaseTimeoutSeconds?: Sent<number>;
 }
 
 const filled = (list: Sent<string[]>): list is string[] => list != null && list.length > 0;
@@ -80,12 +88,18 @@ const NONE: Readonly<Record<Component, null>> = {
   executor: null,
 };
 
-/** Merges sent run settings into stored ones. Absent keeps a field, and null clears it. The Procfile stays. */
+/**
+ * Merges sent run settings into stored ones. Absent keeps a field, and null clears it. The Procfile stays. A new revision
+ * runs its release command.
+ */
 export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): RunSettings {
-  const port = sent.port === undefined ? stored.port : (sent.port ?? undefined);
-  const env = sent.env === undefined ? stored.env : (sent.env ?? undefined);
-  const secretReferences =
-    sent.secretReferences === undefined ? stored.secretReferences : (sent.secretReferences ?? undefined);
+  const merged = <T>(before: T | undefined, given: Sent<T>) =>
+    given === undefined ? before : (given ?? undefined);
+  const port = merged(stored.port, sent.port);
+  const env = merged(stored.env, sent.env);
+  const secretReferences = merged(stored.secretReferences, sent.secretReferences);
+  const releaseCommand = merged(stored.releaseCommand, sent.releaseCommand);
+  const releaseTimeoutSeconds = merged(stored.releaseTimeoutSeconds, sent.releaseTimeoutSeconds);
   const commands =
     sent.commands === undefined
       ? stored.commands
@@ -96,11 +110,22 @@ export function mergeRunSettings(stored: RunSettings, sent: SentRunSettings): Ru
     ...(env === undefined ? {} : { env }),
     ...(secretReferences === undefined ? {} : { secretReferences }),
     ...(stored.procfile === undefined ? {} : { procfile: stored.procfile }),
+    ...(releaseCommand === undefined ? {} : { releaseCommand }),
+    ...(releaseTimeoutSeconds === undefined ? {} : { releaseTimeoutSeconds }),
   });
 }
 
 /** The run settings of a record, without its other fields and without empty ones. */
-export function runSettingsOf({ port, commands, env, secretReferences, procfile }: RunSettings): RunSettings {
+export function runSettingsOf({
+  port,
+  commands,
+  env,
+  secretReferences,
+  procfile,
+  releaseCommand,
+  releaseTimeoutSeconds,
+  releaseSkipped,
+}: RunSettings): RunSettings {
   const hasCommands = commands !== undefined && Object.keys(commands).length > 0;
   return {
     ...(port === undefined ? {} : { port }),
@@ -108,6 +133,9 @@ export function runSettingsOf({ port, commands, env, secretReferences, procfile 
     ...(env === undefined || env.length === 0 ? {} : { env }),
     ...(secretReferences === undefined || secretReferences.length === 0 ? {} : { secretReferences }),
     ...(procfile === undefined ? {} : { procfile }),
+    ...(filled(releaseCommand) ? { releaseCommand } : {}),
+    ...(releaseTimeoutSeconds === undefined ? {} : { releaseTimeoutSeconds }),
+    ...(releaseSkipped === undefined ? {} : { releaseSkipped }),
   };
 }
 
@@ -119,6 +147,9 @@ export function withoutRunSettings<T extends RunSettings>(record: T): Omit<T, ke
     env: _env,
     secretReferences: _secretReferences,
     procfile: _procfile,
+    releaseCommand: _releaseCommand,
+    releaseTimeoutSeconds: _releaseTimeoutSeconds,
+    releaseSkipped: _releaseSkipped,
     ...others
   } = record;
   return others;

@@ -35,6 +35,7 @@ export const TASK_REASONS = {
   DeploymentPaused: 'The operator is paused for the deployment. Resume it.',
   DeploymentOff:
     'The deployment is switched off, so that its database does not run. Switch it on, then run the task again.',
+  Superseded: 'A newer revision was requested before the release command started. There is nothing to do.',
   DeploymentDeleting: 'The deployment is being deleted. Restore it, then run the task again.',
   RevisionNotFound: 'The cluster no longer has the pods of the revision. Use a newer revision.',
   ComponentNotFound: 'The revision has no such component. Use a component that it has.',

@@ -313,6 +313,19 @@ async function schedules(): Promise<void> {
 
 test('runs and removes schedules', schedules, 180_000);
 
+/** A release command that runs, and whose task is then deleted. */
+async function lostRelease(): Promise<void> {
+  const { spec, ...manifest } = byHand('released', 'Delete');
+  await apply({ ...manifest, spec: { ...spec, podTemplate: { releaseCommand: ['sleep'] } } });
+  await seenTo('berth-operator', 'create deploymenttasks.berth.dev');
+  const task = 'mtask/released-1-release';
+  await kubectl('wait', '--for=jsonpath={.status.state}=RUNNING', task, '--timeout=90s');
+  await kubectl('delete', task);
+  await seenTo('berth-operator', 'get deploymenttasks.berth.dev');
+}
+
+test('runs a release command, and reads its task when it is missing', lostRelease, 180_000);
+
 test('uses every granted right except three documented exceptions, and requests no other', async () => {
   // Watches are told of when they end.
   await berth.process().stop();

@@ -48,6 +48,8 @@ const RUN_SETTINGS = {
     { name: 'OTEL_SERVICE_NAME', value: 'checkout' },
     { name: 'EMPTY', value: '' },
   ],
+  releaseCommand: ['./manage', 'migrate', '--database=$(DATABASE_URI)'],
+  releaseTimeoutSeconds: 600,
 } satisfies RunSettings;
 
 const helper = { image: 'registry.example.com/helper:1' };

@@ -11,6 +11,7 @@ import { PLATFORM_LISTENER_ID, type Source } from '../../../src/domain/deploymen
 import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
 import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
+import { fromRelease } from '../../../src/domain/run-settings/release-schema.ts';
 import type { RunSettings } from '../../../src/domain/run-settings/run-settings.ts';
 import {
   fromSecretReferences,
@@ -115,7 +116,8 @@ function deploymentOf(request: RequestBody, config: RenderConfig): Deployment {
 }
 
 function revisionOf({ source_revision_config, secret_references }: RequestBody): Revision {
-  const { secretReferences = [], ...sent } = source_revision_config;
+  const { secretReferences = [], releaseCommand, releaseTimeoutSeconds, ...named } = source_revision_config;
+  const sent = { ...named, ...fromRelease({ releaseCommand, releaseTimeoutSeconds } as RunSettings) };
   const references = secret_references ?? fromSecretReferences(secretReferences);
   return {
     id: REVISION_ID,

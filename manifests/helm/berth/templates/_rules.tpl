@@ -13,10 +13,10 @@ can list or watch Secrets of deployments, because RBAC cannot limit such a right
 - apiGroups: [berth.dev]
   resources: [manageddeployments/finalizers]
   verbs: [update]
-# Tasks. The operator creates those of schedules, patches only their owners, and deletes ended tasks.
+# Tasks. The operator creates those of schedules and release commands, patches only the owners of others, and deletes ended tasks.
 - apiGroups: [berth.dev]
   resources: [deploymenttasks]
-  verbs: [list, watch, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 # Not a subresource: the admission policy berth-task-origins asks for this right.
 - apiGroups: [berth.dev]
   resources: [deploymenttasks/origin]

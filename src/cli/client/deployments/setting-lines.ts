@@ -6,7 +6,12 @@ import { cell } from '../table.ts';
 export type Line = readonly [title: string, text: string];
 
 /** The run settings of the latest revision. */
-export function runLines({ port, commands = {}, env = [] }: Deployment['source_revision_config']): Line[] {
+export function runLines({
+  port,
+  commands = {},
+  env = [],
+  release_command: release,
+}: Deployment['source_revision_config']): Line[] {
   const words = Object.entries(commands).map(
     ([component, { command = [], args = [] }]) => `${component}: ${[...command, ...args].join(' ')}`,
   );
@@ -14,6 +19,7 @@ export function runLines({ port, commands = {}, env = [] }: Deployment['source_r
   return [
     ...(port === undefined ? [] : [['Port', String(port)] as const]),
     ...(words.length === 0 ? [] : [['Commands', cell(words.join('; '))] as const]),
+    ...(release === undefined ? [] : [['Release command', cell(release.join(' '))] as const]),
     ...(variables.length === 0 ? [] : [['Env', cell(variables.join(', '))] as const]),
   ];
 }

@@ -26,10 +26,13 @@ const rollback = (host: Host) =>
   takesRepeatOptions(
     apiCommand('rollback', 'create a new revision with the content of an older one, including its secrets')
       .argument(...DEPLOYMENT)
-      .argument('<revision>', 'id or number of the revision'),
+      .argument('<revision>', 'id or number of the revision')
+      .option('--run-release', 'run the release command of the revision before its rollout', false),
   ).action(
-    calling(host, async (context, name: Name, word: string, options: RepeatOptions) =>
-      (await revisions()).again(context, 'rollback', [name, word], options),
+    calling(
+      host,
+      async (context, name: Name, word: string, options: RepeatOptions & { runRelease: boolean }) =>
+        (await revisions()).again(context, 'rollback', [name, word], options),
     ),
   );
 

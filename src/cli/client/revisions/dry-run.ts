@@ -28,11 +28,13 @@ function sentences({
   rolls: parts,
   new_revision: isNew,
   builds,
+  runs_release: releases,
 }: RevisionDryRun): string[] {
   return [
     rolls ? `Pods are replaced: ${parts.map(cell).join(', ')}.` : 'No pods are replaced.',
     ...(isNew ? ['A new revision is created.'] : []),
     ...(builds ? ['The image is built first.'] : []),
+    ...(releases ? ['The release command runs before the rollout.'] : []),
   ];
 }
 

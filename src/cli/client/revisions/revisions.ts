@@ -156,7 +156,7 @@ export async function again(
   context: Context,
   action: 'rollback' | 'redeploy',
   [name, word]: readonly [string, string | undefined],
-  options: WaitOptions & DryRunOptions,
+  options: WaitOptions & DryRunOptions & { readonly runRelease?: boolean },
 ): Promise<End | undefined> {
   checkDryRun(options);
   const seconds = waitSeconds(options);
@@ -164,7 +164,10 @@ export async function again(
   const path = await pathTo(context, deployment, word);
   const header = { 'Idempotency-Key': randomUUID() };
   const params = options.dryRun ? { path, query: { dry_run: true } } : { path, header };
-  const answer = await context.client.POST(`${REVISION}/${action}`, { params });
+  const answer =
+    options.runRelease === true
+      ? await context.client.POST(`${REVISION}/rollback`, { params, body: { run_release: true } })
+      : await context.client.POST(`${REVISION}/${action}`, { params });
   if (options.dryRun) return await showDryRun(context, dryRunOf(answer));
   const made = createdRevision(answer);
   return seconds === null ? await shown(context, made) : await waited(context, deployment, made, seconds);

@@ -8,7 +8,7 @@ import { isRouteKind } from '../kinds.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from '../observe/data-services.ts';
 import { type ChildObject, childId, type Observed } from '../observed.ts';
 import { workloadState } from '../pods/workload-state.ts';
-import { awaitedBy, isUntouched, type Target } from '../rollout/target.ts';
+import { awaitedBy, isUntouched, releaseOf, type Target } from '../rollout/target.ts';
 import { additionsIn, type Comparison, PAUSED_PATH } from './comparison.ts';
 import { planReplicas } from './plan-replicas.ts';
 import { volumeChange } from './plan-volume.ts';
@@ -34,8 +34,9 @@ export function plan(input: PlanInput): Plan {
   const actions: Action[] = [];
   const waiting: string[] = [];
   for (const comparison of comparisons) {
-    if (comparison.desired.afterDataServices && !open && !isRouteThere(comparison)) {
-      waiting.push(`${comparison.id} waits for database and cache`);
+    const awaited = awaitedByComponents(comparison, open, target);
+    if (awaited !== null) {
+      waiting.push(`${comparison.id} waits for ${awaited}`);
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be created again`);
     } else if (holdsLeavingVolume(observed, comparison.object)) {
@@ -51,7 +52,36 @@ export function plan(input: PlanInput): Plan {
     }
   }
   const store = open ? storeTemplates(target.store ?? awaitedBy(target)?.store ?? null) : [];
-  return { actions: [...store, ...actions, ...removals(input)], waiting };
+  return { actions: [...store, ...releaseTaskCreation(target), ...actions, ...removals(input)], waiting };
+}
+
+/** What an object waits for, if it waits until the components may start; null: it does not wait. */
+function awaitedByComponents(comparison: Comparison, open: boolean, target: Target): string | null {
+  if (!comparison.desired.afterDataServices || isRouteThere(comparison)) return null;
+  if (!open) return 'database and cache';
+  return isBeforeRelease(target) ? 'the release command' : null;
+}
+
+/** Whether the components of the target wait for a release command. While a revision is active, it is the target. */
+function isBeforeRelease(target: Target): boolean {
+  return target.kind === 'rollout' && target.release !== undefined;
+}
+
+function releaseTaskCreation(target: Target): Action[] {
+  const release = releaseOf(target);
+  if (release?.kind !== 'create') return [];
+  const { task } = release;
+  return [
+    {
+      kind: 'create',
+      id: actionId('create', task.kind, task.metadata.name),
+      reason: 'runs the release command',
+      stage: STAGES.prerequisites,
+      after: [],
+      object: task,
+      once: true,
+    },
+  ];
 }
 
 /** Whether the cluster changes the object, and the next attempt is not due. */

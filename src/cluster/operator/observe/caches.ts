@@ -96,6 +96,17 @@ export class Caches implements ClusterView {
     }
   }
 
+  /** Calls back with each custom resource whose status this process has written, when its event arrives. */
+  onOwnStatus(written: (resource: UntypedObject) => void): void {
+    for (const reflector of this.#resources.values()) {
+      reflector.addHandlers({
+        updated: (object, old) => {
+          if (isEcho(object, old)) written(object);
+        },
+      });
+    }
+  }
+
   /** Calls back with the key of each custom resource for which any object changed. */
   onChange(changed: Changed): void {
     this.#changed.push(changed);

@@ -12,6 +12,7 @@ import type { Observed } from '../observed.ts';
 import type { ReconcileContext } from '../reconcile-context.ts';
 import type { ReconcileTime } from '../reconcile-time.ts';
 import type { ReconcilerOptions } from '../reconciler-options.ts';
+import { withReleaseTasks } from '../releases/observe-release.ts';
 import { withWarningEvents } from './live-reads.ts';
 
 /**
@@ -48,7 +49,13 @@ export async function observe(
   const schedules = options.schedules?.findingOf(key) ?? null;
   const withSpecChecks = { ...withSecrets, forbidden, responses, schedules };
   const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
-  const withDomains = addDomains(withHostCheck, key, options, remembered);
+  const withTasks = await withReleaseTasks(withHostCheck, key, {
+    client,
+    view,
+    releases: options.releases,
+    signal,
+  });
+  const withDomains = addDomains(withTasks, key, options, remembered);
   return await withWarningEvents(withDomains, { client, remembered, time, signal });
 }
 

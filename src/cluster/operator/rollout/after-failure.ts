@@ -10,6 +10,7 @@ import { withoutKept } from '../access/allowed-before.ts';
 import { serviceOf } from '../access/service-spec-policy.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
 import { contentOf, hasSameInputs, newestFirst } from '../observed.ts';
+import { isOfRelease } from '../releases/release-failure.ts';
 import { shortened } from '../status/conditions.ts';
 import { followValues, type Restored } from './changed-values.ts';
 import { gateRollout } from './rollout-gate.ts';
@@ -48,7 +49,8 @@ export function afterFailure(
   // of the active revision are not changed.
   const untouched = resource.status?.activeRevision !== undefined;
   return {
-    ...running(tried),
+    // A revision whose release command has failed never runs.
+    ...running(isOfRelease(failed.reason) ? undefined : tried),
     kind: 'inspection',
     revision: revisionOf(failed),
     failure: { failed, failedChange: null },

@@ -1,6 +1,14 @@
-import { newServicesMissing } from '../decide/services-in-use.ts';
+import { newServicesMissing, servicesMissing } from '../decide/services-in-use.ts';
 import type { Observed } from '../observed.ts';
-import { type ActiveTarget, isSame, type RevisionRef, type RolloutTarget, revisionOf } from './target.ts';
+import { pendingRelease } from '../releases/decide-release.ts';
+import {
+  type ActiveTarget,
+  type AwaitingRevision,
+  isSame,
+  type RevisionRef,
+  type RolloutTarget,
+  revisionOf,
+} from './target.ts';
 import { running, type Templates } from './template-selection.ts';
 
 /**
@@ -13,7 +21,7 @@ const NOTHING_ELSE = { failure: null, served: null, awaits: null, untouched: fal
 
 /**
  * The target for templates that have not failed. The current target remains while the current rollout is too young, or
- * while the new revision waits for its own database or cache.
+ * while the new revision waits for its own database or cache, or for its release command.
  */
 export function gateRollout(
   observed: Observed,
@@ -34,9 +42,13 @@ export function gateRollout(
     : { ...runs, kind: 'rollout' };
   const active = observed.storedTemplates.find(({ name }) => name === activeRevision?.templates);
   const isUnderWay = rollout !== undefined && isSame(rollout, revision);
-  if (activeRevision === undefined || active === undefined || isUnderWay) return target;
-  const services = newServicesMissing(observed, target.templates ?? {});
-  if (services.length === 0) return target;
+  if (isUnderWay) return target;
+  const { services, release } = waitOf(observed, wanted, target);
+  if (activeRevision === undefined || active === undefined) {
+    if (release === null || target.kind !== 'rollout') return target;
+    return { ...target, release };
+  }
+  if (services.length === 0 && release === null) return target;
   return {
     ...running(active),
     ...NOTHING_ELSE,
@@ -45,8 +57,27 @@ export function gateRollout(
     heldUntil: null,
     instead: null,
     served: activeRevision,
-    awaits: { ...revisionOf(revision), templates: wanted.name, store: wanted.store, services },
+    awaits: { ...revisionOf(revision), templates: wanted.name, store: wanted.store, services, release },
   };
+}
+
+const WAITS_FOR_SERVICES = { kind: 'waiting', message: 'database and cache are not ready yet' } as const;
+
+/**
+ * What a revision waits for. Without a release command, only for services that the active revision does not use. The release
+ * command may use all services.
+ */
+function waitOf(
+  observed: Observed,
+  wanted: Templates & { readonly name: string },
+  target: ActiveTarget | RolloutTarget,
+): Pick<AwaitingRevision, 'services' | 'release'> {
+  const isNew = target.kind === 'rollout' && isSame(target.revision, observed.resource.spec.revision);
+  const release = isNew ? pendingRelease(observed, wanted) : null;
+  if (release === null)
+    return { services: newServicesMissing(observed, target.templates ?? {}), release: null };
+  const services = servicesMissing(observed, target);
+  return { services, release: services.length === 0 ? release : WAITS_FOR_SERVICES };
 }
 
 /** The current rollout if it is too young to be replaced by `wanted`; otherwise null. */

@@ -8,6 +8,7 @@ import { mayStart } from '../decide/plan.ts';
 import { childId, type Observed } from '../observed.ts';
 import { troubleOf } from '../pods/pod-trouble.ts';
 import { isSettled, type WorkloadState, workloadState } from '../pods/workload-state.ts';
+import { judgeRelease } from '../releases/judge-release.ts';
 import { isPaused, wasPaused } from '../status/conditions.ts';
 import { lackOfServices } from '../status/service-trouble.ts';
 import type { Patience } from './failure-rules.ts';
@@ -22,6 +23,7 @@ import {
   type FailedRevision,
   failureOf,
   isSame,
+  releaseOf,
   type Target,
 } from './target.ts';
 
@@ -29,7 +31,7 @@ import {
 export type Verdict =
   /** No component is desired. */
   | { readonly kind: 'idle' }
-  /** The rollout begins when database and cache are ready. */
+  /** The rollout begins when database and cache are ready, and the release command has succeeded. */
   | { readonly kind: 'waiting' }
   /** `trouble`: a problem that delays the rollout and may be temporary. */
   | { readonly kind: 'progressing'; readonly awaited: string; readonly trouble?: RolloutFailure | null }
@@ -52,13 +54,19 @@ export interface Rollout {
   readonly startedAt: string | null;
   /** When the current templates replaced other templates of the same rollout; null: no templates were replaced. */
   readonly templatesAt: string | null;
-  /** Time since which a desired revision waits for data services, as in the status; null: no revision waits. */
+  /**
+   * Time since which a desired revision waits for data services, or for the start of its release command, as in the
+   * status; null: no revision waits.
+   */
   readonly awaitingSince: string | null;
   /** When the rollout fails or is rolled back if no event occurs before, in ms since the epoch; null: never. */
   readonly recheckAt: number | null;
   /** Symptoms of running pods outside a rollout. */
   readonly symptoms: TrackedSymptoms;
 }
+
+/** The judgement of a revision that waits before its rollout. */
+export type Wait = Pick<Rollout, 'verdict' | 'awaitingSince' | 'recheckAt'>;
 
 export interface JudgeInput {
   readonly observed: Observed;
@@ -106,8 +114,8 @@ function judgeTarget(
   if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
   const moving =
     awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
-  const awaits = awaitedBy(target);
-  if (awaits !== null) return { ...still, ...judgeWait(input, awaits, moving) };
+  const wait = judgeWaits(input, moving);
+  if (wait !== null) return { ...still, ...wait };
   if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
   if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   if (target.kind !== 'rollout') return { ...still, verdict: moving };
@@ -221,15 +229,21 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
   return { startedAt, templatesAt: rollout.templatesChangeTime ?? null };
 }
 
+/** Judges a desired revision that waits. null: no revision waits. */
+function judgeWaits(input: JudgeInput, moving: Verdict): Wait | null {
+  const { observed, target } = input;
+  const awaits = awaitedBy(target);
+  if (awaits !== null && awaits.services.length > 0) return judgeWait(input, awaits, moving);
+  const release = releaseOf(target);
+  if (release === null) return null;
+  return judgeRelease(observed, release, awaits === null ? { kind: 'waiting' } : moving, input);
+}
+
 /**
  * Judges a revision that waits for its own database or cache. The revision waits no longer than the deadline of a
  * rollout. After the deadline it has failed, and the active revision continues to serve.
  */
-function judgeWait(
-  input: JudgeInput,
-  awaits: AwaitingRevision,
-  verdict: Verdict,
-): Pick<Rollout, 'verdict' | 'awaitingSince' | 'recheckAt'> {
+function judgeWait(input: JudgeInput, awaits: AwaitingRevision, verdict: Verdict): Wait {
   const { observed, now, patience } = input;
   const { awaiting } = observed.resource.status ?? {};
   const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(observed.resource);

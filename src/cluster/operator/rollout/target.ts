@@ -3,6 +3,7 @@ import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
 import { COMPONENTS, type Component } from '../../../domain/resource-spec/components.ts';
 import type { KubeObject } from '../../../workloads/desired-object.ts';
 import type { ActiveRevision } from '../observed.ts';
+import type { PendingRelease } from '../releases/release.ts';
 import type { Templates } from './template-selection.ts';
 
 /** The pod templates that the components run now, and the reason for them. */
@@ -45,8 +46,8 @@ export interface ActiveTarget extends AnyTarget {
    */
   readonly served: ActiveRevision | null;
   /**
-   * The desired revision, if it waits for its own database or cache, which the active revision does not use; null: no
-   * revision waits. The active revision is reconciled during the wait.
+   * The desired revision, if it waits for its own database or cache, which the active revision does not use, or for its
+   * release command; null: no revision waits. The active revision is reconciled during the wait.
    */
   readonly awaits: AwaitingRevision | null;
   readonly instead: FailedRevision | null;
@@ -59,6 +60,8 @@ export interface RolloutTarget extends AnyTarget {
   readonly revision: RevisionRef;
   /** The failure of the desired revision, if this target is a later change of the active revision; otherwise null. */
   readonly instead: FailedRevision | null;
+  /** The release that must succeed before any component changes; absent: none. */
+  readonly release?: PendingRelease;
   /**
    * The failures that stay recorded, if this target only follows changed values of referenced Secrets; absent: it is
    * another rollout.
@@ -107,7 +110,10 @@ export interface AwaitingRevision extends RevisionRef {
   readonly templates: string;
   /** The ControllerRevision to create for the templates; null: it exists. */
   readonly store: KubeObject | null;
+  /** The services that it waits for first. */
   readonly services: readonly ('database' | 'cache')[];
+  /** The release that it waits for; null: none. */
+  readonly release: PendingRelease | null;
 }
 
 export type FailedRevision = NonNullable<ManagedDeploymentStatus['failedRevision']>;
@@ -130,9 +136,17 @@ export function failureOf(target: Target): TargetFailure | null {
   return target.kind === 'rollout' ? null : target.failure;
 }
 
-/** The desired revision that waits for data services; null: no revision waits. */
+/** The desired revision that waits for data services or its release command; null: no revision waits. */
 export function awaitedBy(target: Target): AwaitingRevision | null {
   return target.kind === 'active' ? target.awaits : null;
+}
+
+/** Whether the desired revision waits for data services first. */
+export const awaitsServices = (target: Target): boolean => (awaitedBy(target)?.services.length ?? 0) > 0;
+
+/** The release that the desired revision waits for; null: none. */
+export function releaseOf(target: Target): PendingRelease | null {
+  return (target.kind === 'rollout' ? target.release : awaitedBy(target)?.release) ?? null;
 }
 
 /** The failure of the desired revision, if the target is a later change of the active revision; otherwise null. */

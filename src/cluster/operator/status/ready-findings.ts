@@ -8,13 +8,13 @@ import { refusedResize, sizeToRequest, volumeRefusal } from '../decide/plan-volu
 import { cacheState, databaseState, volumeState } from '../observe/data-services.ts';
 import type { Observed } from '../observed.ts';
 import { awaitedSecrets } from '../rollout/secret-markers.ts';
-import { awaitedBy, failedBefore } from '../rollout/target.ts';
+import { awaitedBy, awaitsServices, failedBefore, releaseOf } from '../rollout/target.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import { volumeLoss } from './deleted-services.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
 import { buildFinding, buildTrouble, noImage } from './image-findings.ts';
-import { ofWhatServes, revisionName } from './rollout-findings.ts';
+import { ofWhatServes, releaseMessage, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
 import { isDataService, lackOfServices } from './service-trouble.ts';
 
@@ -116,6 +116,10 @@ const READY_CHECKS: readonly Check[] = [
   function failed({ decision: { verdict, target } }) {
     if (verdict.kind !== 'failed') return false;
     return no(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
+  },
+  function releasePending({ observed, decision: { target } }) {
+    const release = awaitsServices(target) ? null : releaseOf(target);
+    return release !== null && no('ReleaseInProgress', releaseMessage(observed, release));
   },
   function newServiceAwaited({ observed, decision: { target } }) {
     const awaits = awaitedBy(target);

@@ -1,7 +1,15 @@
 import type { Decision } from '../decide/decide.ts';
 import type { Observed } from '../observed.ts';
+import type { PendingRelease } from '../releases/release.ts';
 import type { Verdict } from '../rollout/rollout.ts';
-import { awaitedBy, failureOf, isUntouched, type Target } from '../rollout/target.ts';
+import {
+  awaitedBy,
+  awaitsServices,
+  failureOf,
+  isUntouched,
+  releaseOf,
+  type Target,
+} from '../rollout/target.ts';
 import { conditionOf, type Finding, no, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { lackOfServices } from './service-trouble.ts';
@@ -14,6 +22,11 @@ export function progressing({ observed, decision }: Facts): Finding {
     target.heldUntil === null ? '' : `; ${revisionName(observed.resource.spec.revision.number)} follows`;
   if (target.kind === 'off') return no('SwitchedOff', 'switched off: no revision is rolled out');
   if (verdict.kind === 'idle') return no('NoRevision', 'there is no revision to run yet');
+  const release = verdict.kind === 'failed' || awaitsServices(target) ? null : releaseOf(target);
+  if (release !== null) {
+    const meanwhile = target.kind === 'active' ? `; ${name} continues to run` : '';
+    return yes('ReleaseInProgress', `${releaseMessage(observed, release)}${meanwhile}`);
+  }
   if (verdict.kind === 'waiting') {
     return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
   }
@@ -33,6 +46,12 @@ export function progressing({ observed, decision }: Facts): Finding {
   return no('RolloutComplete', `${name} is rolled out to every component`);
 }
 
+/** What the desired revision waits for before its rollout. */
+export function releaseMessage({ resource }: Observed, release: PendingRelease): string {
+  const why = 'message' in release ? release.message : 'its release command is about to start';
+  return `${revisionName(resource.spec.revision.number)} waits: ${why}`;
+}
+
 /** States what failed, the cause, and which revision runs instead. */
 function failed(
   { resource }: Observed,
@@ -49,7 +68,11 @@ function failed(
     const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
     return no('RolloutFailed', `${why}; ${gone}: running pods are not changed until the next revision`);
   }
-  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept for inspection`);
+  if (target.kind === 'inspection')
+    return no(
+      'RolloutFailed',
+      target.templates === null ? `${why}; no pods run` : `${why}; its pods are kept for inspection`,
+    );
   const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
   const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
   if (awaited === null) return no('RolledBack', back);

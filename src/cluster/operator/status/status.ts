@@ -13,7 +13,8 @@ import { resolvedImage } from '../images/revision-image.ts';
 import type { Failure } from '../observe/failure.ts';
 import { keptVolume } from '../observe/kept-volume.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
-import { awaitedBy, imageOf, isSame, servedBy, type Target } from '../rollout/target.ts';
+import { nextRelease } from '../releases/next-release.ts';
+import { awaitedBy, imageOf, isSame, revisionOf, servedBy, type Target } from '../rollout/target.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import { findings } from './findings.ts';
@@ -68,6 +69,7 @@ export function deriveStatus({
   const routes = routesSeen(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const volume = volumeStatus(observed, failures);
+  const release = nextRelease(observed, decision.target);
   const kept = keptVolume(observed, needsDatabase(observed, decision.target));
   const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
@@ -83,7 +85,8 @@ export function deriveStatus({
     ...failed,
     ...(decision.symptoms.records.length === 0 ? {} : { symptoms: [...decision.symptoms.records] }),
     ...(rollout === undefined ? {} : { rollout }),
-    ...nextAwaiting(decision),
+    ...nextAwaiting(observed, decision),
+    ...(release === undefined ? {} : { release }),
     ...resolvedImage(observed),
     ...(observed.build === undefined ? {} : { build: boundedBuild(observed.build) }),
     ...(volume === undefined ? {} : { volume }),
@@ -175,15 +178,13 @@ function nextRollout(
   return { ...target.revision, templates: target.name, startTime: startedAt, ...changed };
 }
 
-function nextAwaiting({
-  target,
-  awaitingSince,
-  verdict,
-}: Decision): Pick<ManagedDeploymentStatus, 'awaiting'> {
-  const awaits = awaitedBy(target);
-  if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
-  const { id, number } = awaits;
-  return { awaiting: { ...(id === undefined ? { number } : { id, number }), startTime: awaitingSince } };
+function nextAwaiting(
+  { resource }: Observed,
+  { target, awaitingSince, verdict }: Decision,
+): Pick<ManagedDeploymentStatus, 'awaiting'> {
+  if (awaitingSince === null || verdict.kind === 'failed') return {};
+  const awaits = awaitedBy(target) ?? resource.spec.revision;
+  return { awaiting: { ...revisionOf(awaits), startTime: awaitingSince } };
 }
 
 /** Whether an earlier revision was active and is restored first, although no status records it. */

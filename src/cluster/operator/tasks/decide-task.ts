@@ -17,6 +17,7 @@ import {
   type TaskJob,
   type TaskRefusal,
 } from './observed-task.ts';
+import { isRecorded, isRelease, isSuperseded, withReleaseUid } from './release-task-rules.ts';
 import { chosenRevision, taskRefusal } from './task-start.ts';
 import { waitOfPod } from './task-wait.ts';
 
@@ -50,6 +51,7 @@ const STOPS: Readonly<Partial<Record<TaskReason, TaskState>>> = {
   DeploymentDeleting: 'CANCELLED',
   DeploymentOff: 'CANCELLED',
   Replaced: 'CANCELLED',
+  Superseded: 'CANCELLED',
   NotStarted: 'FAILED',
 };
 
@@ -60,7 +62,7 @@ const STOPS: Readonly<Partial<Record<TaskReason, TaskState>>> = {
  * task has failed, because its command may have started. If no uid is recorded, nothing has started.
  */
 export function decideTask(found: ObservedTask, policy: Policy, now: Date): TaskDecision {
-  const observed = isOfCronJob(found.task) ? withJobOfCronJob(found) : found;
+  const observed = isOfCronJob(found.task) ? withJobOfCronJob(found) : withReleaseUid(found);
   const { task, job, deployment } = observed;
   const { state, jobUid } = task.status ?? {};
   // The logs of an ended task can be read as long as its Job exists, so the Job is left to its time to live.
@@ -73,12 +75,15 @@ export function decideTask(found: ObservedTask, policy: Policy, now: Date): Task
   if (own.spec?.suspend !== true || stop !== null || endOfJob(own) !== null)
     return withJob({ ...observed, job: own }, stop, now);
   const isPaused = deployment?.isPaused === true;
+  const uid = own.metadata.uid ?? '';
   const status = {
     ...waiting(observed, isPaused ? 'DeploymentPaused' : 'Starting'),
     // A Job starts only after its uid was recorded.
-    jobUid: own.metadata.uid ?? '',
+    jobUid: uid,
   };
-  return { status, step: isPaused ? NO_STEP : { kind: 'start' }, recheckAt: null };
+  // The Job of a release starts only after the deployment has recorded it.
+  const mayStart = !isRelease(observed) || isRecorded(observed, uid);
+  return { status, step: isPaused || !mayStart ? NO_STEP : { kind: 'start' }, recheckAt: null };
 }
 
 /** The Job of a CronJob exists before its task, so its uid is recorded with the first status. */
@@ -99,12 +104,18 @@ function ownJob(job: TaskJob | null, jobUid: string | undefined): TaskJob | null
 }
 
 /** Why the task must end; null: it may continue. The reason of a Job that is already deleted stays. */
-function stopOf({ task, deployment, isReplaced }: ObservedTask): TaskReason | null {
+function stopOf(observed: ObservedTask): TaskReason | null {
+  const { task, deployment, isReplaced } = observed;
   if (isCancelled(task)) return 'Cancelling';
   if (isReplaced) return 'Replaced';
   const { reason } = task.status ?? {};
   if (reason !== undefined && Object.hasOwn(STOPS, reason)) return reason as TaskReason;
   if (deployment === null) return null;
+  if (isRelease(observed)) {
+    if (isSuperseded(observed)) return 'Superseded';
+    // A release that has not started starts when the deployment is switched on or restored.
+    if (!isRecorded(observed, task.status?.jobUid)) return null;
+  }
   const { spec, metadata } = deployment.resource;
   if (metadata.deletionTimestamp !== undefined || spec.deletion !== undefined) return 'DeploymentDeleting';
   return spec.suspend ? 'DeploymentOff' : null;
@@ -160,7 +171,8 @@ function beforeJob(observed: ObservedTask, policy: Policy, now: Date): TaskDecis
   const refused = taskRefusal(task.spec, policy);
   if (refused !== null) return fails('Refused', refused);
   const since = Date.parse(task.metadata.creationTimestamp ?? '') || now.getTime();
-  const overdue = now.getTime() >= since + START_MS;
+  const isLate = now.getTime() >= since + START_MS;
+  const overdue = isLate && !isRelease(observed);
   if (deployment === null)
     return waits('DeploymentNotFound', `there is no ManagedDeployment ${task.spec.deployment}`);
   if (!owns(observed))
@@ -177,7 +189,8 @@ function beforeJob(observed: ObservedTask, policy: Policy, now: Date): TaskDecis
   if (isNameTaken || observed.job !== null)
     return waits('Conflict', `another Job has the name ${task.metadata.name}`);
   const refusal = observed.refusal ?? formerRefusal(observed);
-  if (refusal !== null && overdue) return fails(refusal.reason, refusal.message);
+  if (refusal !== null && (isLate || isFinal(observed, refusal.reason)))
+    return fails(refusal.reason, refusal.message);
   const why =
     refusal === null ? waiting(observed, 'Starting') : waiting(observed, refusal.reason, refusal.message);
   return { status: why, step: { kind: 'create', template }, recheckAt: null };
@@ -186,10 +199,15 @@ function beforeJob(observed: ObservedTask, policy: Policy, now: Date): TaskDecis
     return settled(ended(observed, { state: 'FAILED', reason, message }, now));
   }
   function waits(reason: TaskReason, message: string): TaskDecision {
-    if (overdue) return fails(reason, message);
-    return { status: waiting(observed, reason, message), step: NO_STEP, recheckAt: since + START_MS };
+    if (overdue || isFinal(observed, reason)) return fails(reason, message);
+    const recheckAt = isRelease(observed) ? null : since + START_MS;
+    return { status: waiting(observed, reason, message), step: NO_STEP, recheckAt };
   }
 }
+
+/** A revision does not wait until another Job is removed. */
+const isFinal = (observed: ObservedTask, reason: TaskReason): boolean =>
+  isRelease(observed) && reason === 'Conflict';
 
 /** The recorded refusal of the Job, which stays until the Job exists. */
 function formerRefusal({ task }: ObservedTask): TaskRefusal | null {

@@ -40,7 +40,7 @@ function mayRun(view: TaskView, resource: ObservedResource): boolean {
 
 /** The newest pod of the Job of a task. A recorded uid of the Job decides, because a name can be used again. */
 export function podOf(
-  view: TaskView,
+  view: Pick<TaskView, 'children'>,
   deploymentKey: string,
   task: TaskResource,
   job: TaskJob | null,

@@ -1,5 +1,6 @@
 import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
+import type { TaskOrigin } from '../../../domain/tasks/task.ts';
 import { labelValue, TASK_COMPONENT } from '../../../workloads/labels.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';
 import type { ReflectorOptions } from '../../kube/cache/reflector-options.ts';
@@ -78,6 +79,17 @@ export class TaskCaches {
     // The Job has the name of its task.
     const notify = (object: UntypedObject) => changed(keyOf(object));
     for (const reflector of this.#all()) {
+      reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
+    }
+  }
+
+  /** Calls back with the key of the deployment when a task of a release has changed. */
+  onRelease(changed: (deploymentKey: string) => void): void {
+    const notify = (task: UntypedObject) => {
+      if ((task['spec'] as { origin?: string } | undefined)?.origin === ('release' satisfies TaskOrigin))
+        changed(deploymentKeyOf(task));
+    };
+    for (const reflector of this.#tasks.values()) {
       reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
     }
   }

@@ -1,4 +1,5 @@
 import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
 import { resolvePolicy } from '../../../domain/policy/policy.ts';
 import { sleep, systemClock } from '../../kube/client/clock.ts';
 import { hasResource } from '../../kube/client/discovery.ts';
@@ -7,6 +8,7 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { OperatorOptions } from '../operator.ts';
 import { createSchedules, type Schedules } from '../schedules/schedules.ts';
+import type { TaskResource } from './observed-task.ts';
 import { TaskCaches } from './task-caches.ts';
 import { TaskController } from './task-controller.ts';
 
@@ -17,9 +19,17 @@ export interface Tasks {
   run(term: AbortSignal, abort: AbortSignal): Promise<void>;
   /** The schedules, whose runs are tasks. */
   readonly schedules: Pick<Schedules, 'findingOf' | 'reconciled'>;
+  /** The tasks of releases, for the reconciles of their deployments. */
+  readonly releases: ReleaseTasks;
   /** Queue of task reconciles. */
   readonly queue: WorkQueue;
   stats(): CacheHealth[];
+}
+
+/** The tasks of a deployment with a release command. */
+export interface ReleaseTasks {
+  /** null: they are not known yet, or the cluster has no tasks. The deployment is reconciled again when they are known. */
+  tasksOf(deploymentKey: string): TaskResource[] | null;
 }
 
 /** Concurrent reconciles of tasks, and those of one tenant. */
@@ -57,7 +67,17 @@ export function createTasks(
   caches.onChange((key) => {
     for (const task of taskCaches.keysOf(key)) queue.add(task);
   });
+  // The Job of a release starts when the status has its uid.
+  caches.onOwnStatus((resource) => {
+    const { release } = (resource as { status?: ManagedDeploymentStatus }).status ?? {};
+    if (release !== undefined && release.succeeded !== true)
+      queue.add(`${resource.metadata.namespace}/${release.task}`);
+  });
+  taskCaches.onRelease((key) => deployments.add(key));
   let isStarted = false;
+  let isSynced = false;
+  /** Deployments whose tasks were asked for before they were known. */
+  const waiting = new Set<string>();
 
   /** Waits until the cluster has the custom resource. An operator without it works, but runs no tasks. */
   async function waitForDefinition(term: AbortSignal): Promise<void> {
@@ -82,6 +102,8 @@ export function createTasks(
       try {
         await taskCaches.waitForSync(term);
         if (term.aborted) return;
+        isSynced = true;
+        for (const key of waiting) deployments.add(key);
         await Promise.all([
           schedules.run(term, abort),
           runWorkers({
@@ -98,6 +120,13 @@ export function createTasks(
       }
     },
     schedules,
+    releases: {
+      tasksOf: (key) => {
+        if (isSynced) return taskCaches.tasksOf(key);
+        waiting.add(key);
+        return null;
+      },
+    },
     queue,
     stats: () => (isStarted ? [...taskCaches.stats(), ...schedules.stats()] : []),
   };

@@ -27,6 +27,7 @@ import { hasBegunVolumeRemoval } from '../../store/deployments/volume-removal.ts
 import { findListener } from '../../store/listeners/listeners.ts';
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules, volumeRemovalConflict, wrongShape } from '../core/errors.ts';
+import { releaseOutlook } from '../revisions/run-settings-response.ts';
 import { desiredNow, manifestChangeOf } from './deployment-dry-run.ts';
 import { checkClusterSupport, customResourceOf, manifestsOf, rolledParts } from './deployment-manifests.ts';
 import { listenerRendering } from './deployment-placement.ts';
@@ -307,6 +308,7 @@ export async function changeIn(
     builds,
     pods_roll: rolls.length > 0,
     rolls,
+    ...releaseOutlook(revision === null ? null : sourceRevisionConfig),
     effects: [...effects],
     changes: [...patched.changes],
   };

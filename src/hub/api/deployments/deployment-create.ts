@@ -22,6 +22,7 @@ import { findDeployment, insertDeployment } from '../../store/deployments/deploy
 import type { ApiDeps } from '../core/deps.ts';
 import { brokenRules } from '../core/errors.ts';
 import { createdAndDeleted, earlierAnswer, type IdempotentCall } from '../core/idempotency.ts';
+import { releaseOutlook } from '../revisions/run-settings-response.ts';
 import { checkTracingProject } from '../tenancy/tenant-counts.ts';
 import {
   checkClusterSupport,
@@ -155,6 +156,7 @@ async function insert(
     builds: revision !== null && record.source === 'git_host',
     pods_roll: false,
     rolls: [],
+    ...releaseOutlook(revision === null ? null : sourceRevisionConfig),
     effects: [],
     changes: creationChanges(draft),
   };

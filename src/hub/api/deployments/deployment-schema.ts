@@ -189,6 +189,12 @@ const dryRunFields = {
     .describe(
       'The components and data services whose pods would be replaced: the parts behind pods_roll. Empty if pods_roll is false.',
     ),
+  runs_release: z
+    .boolean()
+    .optional()
+    .describe(
+      'True if release_command would run before the rollout. Absent if the request would create no revision with a release command.',
+    ),
 };
 
 const fieldChangeSchema = z
@@ -237,5 +243,5 @@ export const updatedDeploymentSchema = deploymentSchema
   .meta({
     id: 'UpdatedDeployment',
     description:
-      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds, pods_roll, rolls and changes are present only with dry_run.',
+      'The updated deployment. effects is present if the change restarts data services, and with dry_run. manifests, new_revision, builds, pods_roll, rolls, runs_release and changes are present only with dry_run.',
   });

@@ -206,12 +206,17 @@ const isEmpty = ({ type, properties = {}, additionalProperties }: JsonSchema) =>
 const resolved = (schema: JsonSchema | undefined, { schemas }: Making) =>
   schema?.$ref === undefined ? schema : schemas[schema.$ref.slice(SCHEMA_REFERENCE.length)];
 
+/** Operations whose body has members, and may be absent. */
+const OPTIONAL_BODIES: ReadonlySet<string> = new Set([
+  'POST /v2/deployments/{deployment_id}/revisions/{revision_id}/rollback',
+]);
+
 /** A body that contains nothing is optional. */
 function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
   if (operation in REQUESTS)
     return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
   const schema = resolved(content[JSON_TYPE]?.schema, making);
-  const isOptional = schema !== undefined && isEmpty(schema);
+  const isOptional = OPTIONAL_BODIES.has(operation) || (schema !== undefined && isEmpty(schema));
   return { ...body, ...(isOptional ? { required: false } : {}), content: media(content, making) };
 }
 

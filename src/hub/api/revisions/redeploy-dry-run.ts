@@ -8,6 +8,7 @@ import { manifestsOf, rolledParts } from '../deployments/deployment-manifests.ts
 import type { RevisionDryRun } from '../deployments/deployment-schema.ts';
 import { readableSecrets } from '../deployments/deployment-secrets.ts';
 import { type RepeatRequest, repeatIn } from './redeploy.ts';
+import { releaseOutlook } from './run-settings-response.ts';
 
 export interface RepeatPreview {
   readonly outlook: RevisionDryRun;
@@ -37,6 +38,7 @@ export function previewRepeat(deps: ApiDeps, request: RepeatRequest): Promise<Re
       builds,
       pods_roll: rolls.length > 0,
       rolls,
+      ...releaseOutlook(revision.sourceRevisionConfig),
       changes: [
         ...configChanges(before, after),
         ...secretChanges(readableSecrets(deps.secretBox, before) ?? [], secrets),

@@ -32,6 +32,21 @@ const config = {
   answerHeaders: ['ETag', 'Location'],
 } as const;
 
+const rollbackBody = z
+  .preprocess(
+    (body) => body ?? undefined,
+    z
+      .strictObject({
+        run_release: z
+          .boolean()
+          .optional()
+          .describe('Whether the new revision runs its release command. Default: false.'),
+      })
+      .meta({ id: 'RollBackRevision', description: 'Options of a rollback.' })
+      .optional(),
+  )
+  .optional();
+
 interface Call {
   readonly request: FastifyRequest;
   readonly headers: Headers;
@@ -39,6 +54,7 @@ interface Call {
   readonly deploymentId: string;
   readonly revisionId: string | null;
   readonly repetition: RepeatKind;
+  readonly body?: unknown;
 }
 
 /** The ETag belongs to the deployment, so that clients can use it in If-Match. */
@@ -50,6 +66,7 @@ async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
     deploymentId,
     revisionId,
     repetition,
+    runRelease: (call.body as z.output<typeof rollbackBody>)?.run_release === true,
     actor: actorOf(request),
     ifMatch: call.headers['if-match'],
     idempotencyKey: call.headers['idempotency-key'] ?? null,
@@ -112,7 +129,7 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           params: revisionParams,
           headers,
           querystring,
-          body: emptyBody,
+          body: repetition === 'rollback' ? rollbackBody : emptyBody,
           response: answers,
         },
       },
@@ -124,17 +141,18 @@ export function redeployRoutes(app: FastifyInstance, deps: ApiDeps): void {
           deploymentId: request.params.deployment_id,
           revisionId: request.params.revision_id,
           repetition,
+          body: request.body,
         }),
     );
 
   ofOne('redeploy', {
     summary: 'Deploy a revision again',
     description:
-      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use this operation to retry a failed revision. If the revision has no build, a build starts.',
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use this operation to retry a failed revision. If the revision has no build, a build starts. A release command runs again.',
   });
   ofOne('rollback', {
     summary: 'Roll back to a revision',
     description:
-      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. The new revision becomes the latest revision. source_config is not part of a revision and does not change.',
+      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. The new revision becomes the latest revision. source_config is not part of a revision and does not change. The release command runs only with run_release.',
   });
 }

@@ -5,7 +5,7 @@ import type { Source } from '../../../domain/deployment/source.ts';
 import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
 import { versionOfImage } from '../../../domain/net/image-reference.ts';
 import { variablePolicyViolations } from '../../../domain/policy/policy-rules.ts';
-import { type RepeatedContent, repeatedContent } from '../../../domain/revision/redeploy.ts';
+import { type RepeatedContent, repeatedContent, withRelease } from '../../../domain/revision/redeploy.ts';
 import { addsOrRemovesPods, namesOf } from '../../../domain/run-settings/revision-content.ts';
 import { sameRunSettings } from '../../../domain/run-settings/run-settings.ts';
 import { isUploadStored } from '../../store/builds/uploads.ts';
@@ -41,6 +41,8 @@ export interface RepeatRequest {
   /** null: the latest revision. */
   readonly revisionId: string | null;
   readonly repetition: RepeatKind;
+  /** Whether a rollback runs the release command. Other repetitions always run it. */
+  readonly runRelease?: boolean;
   readonly actor: Actor;
   readonly ifMatch: string | undefined;
   readonly idempotencyKey: string | null;
@@ -191,7 +193,9 @@ export async function repeatIn(
   const how = repetition === 'latest' ? 'fresh' : 'same';
   const wished = repeatedContent(how, before.source, repeated);
   checkRef(before, wished.sourceRevisionConfig);
-  const content = await withUpload(transaction, request, before.source, repeated, wished);
+  const stored = await withUpload(transaction, request, before.source, repeated, wished);
+  const runs = repetition !== 'rollback' || request.runRelease === true;
+  const content = { ...stored, sourceRevisionConfig: withRelease(stored.sourceRevisionConfig, runs) };
   const { sourceRevisionConfig: wanted, secretsId } = repeated;
   const secrets = openSecrets(deps.secretBox, repeated.secrets);
   const judged = { sourceRevisionConfig: wanted, secretsId, secrets };
@@ -231,7 +235,7 @@ export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<R
   const { tenantId, deploymentId } = request;
   const id = uuidv7();
   return deps.database.forTenant(tenantId).transaction(async (transaction) => {
-    const call = { ...request, body: {} };
+    const call = { ...request, body: request.runRelease === true ? { run_release: true } : {} };
     const answer = { statusCode: 201, deploymentId, revisionId: id };
     const earlier = await earlierAnswer(deps, transaction, call, answer);
     if (earlier !== null) return readAgain(transaction, request, earlier.revisionId ?? null);

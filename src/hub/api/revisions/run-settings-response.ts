@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
-import { COMMAND_SOURCES, sourcedCommands } from '../../../domain/run-settings/procfile.ts';
+import { COMMAND_SOURCES, runsRelease, sourcedCommands } from '../../../domain/run-settings/procfile.ts';
+import { fromRelease } from '../../../domain/run-settings/release-schema.ts';
 import { type RunSettings, runSettingsOf } from '../../../domain/run-settings/run-settings.ts';
 import { portSchema } from '../../../domain/run-settings/run-settings-schema.ts';
 import { fromSecretReferences } from '../../../domain/run-settings/secret-reference-schema.ts';
@@ -46,6 +47,14 @@ export const shownRunSettings = {
   port: portSchema.optional().describe('Port on which the api component serves HTTP. Absent: 8000.'),
   commands: commandsSchema.optional(),
   env: z.array(variableSchema).optional().describe('Environment variables that are not secret.'),
+  release_command: z
+    .array(z.string())
+    .optional()
+    .describe('Program and arguments that run once before the rollout. Absent: none.'),
+  release_timeout_seconds: z
+    .int()
+    .optional()
+    .describe('Time after which the release command is ended, in seconds. Absent: 3600.'),
 };
 
 const secretReferenceSchema = z
@@ -76,15 +85,25 @@ export const presentSecretReferences = ({ secretReferences = [] }: RunSettings) 
 /** source_revision_config in a response, with its fields in the order of the contract. */
 export function presentRevisionConfig(config: SourceRevisionConfig) {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = config;
-  const { secretReferences: _references, procfile: _procfile, ...settings } = runSettingsOf(config);
-  return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...settings };
+  const {
+    secretReferences: _references,
+    procfile: _procfile,
+    releaseCommand: _command,
+    releaseTimeoutSeconds: _timeout,
+    releaseSkipped: _skipped,
+    ...settings
+  } = runSettingsOf(config);
+  const release = fromRelease(config);
+  return { repo_ref, workflow_config_path, image_uri, repo_commit_sha, ...settings, ...release };
 }
 
 const sourcedCommandSchema = commandSchema
   .extend({
     source: z
       .enum(COMMAND_SOURCES)
-      .describe('commands: from source_revision_config. procfile: from the Procfile of the repository.'),
+      .describe(
+        'commands: from commands or release_command of source_revision_config. procfile: from the Procfile of the repository.',
+      ),
   })
   .meta({
     id: 'EffectiveCommand',
@@ -98,11 +117,12 @@ export const effectiveCommandsSchema = z
     queue: sourcedCommandSchema.optional(),
     orchestrator: sourcedCommandSchema.optional(),
     executor: sourcedCommandSchema.optional(),
+    release: sourcedCommandSchema.optional(),
   })
   .meta({
     id: 'EffectiveCommands',
     description:
-      'The commands with which the components run: those of the Procfile, unless source_revision_config.commands has another one. Other components run the command of the image.',
+      'The commands with which the components run: those of the Procfile, unless source_revision_config.commands has another one. Other components run the command of the image. release: the release command.',
     examples: [{ api: { command: ['/bin/sh', '-c'], args: ['node server.js'], source: 'procfile' } }],
   });
 
@@ -111,3 +131,7 @@ export function presentCommands(config: SourceRevisionConfig) {
   const effective = sourcedCommands(config);
   return effective === undefined ? {} : { effective_commands: effective };
 }
+
+/** Whether a new revision runs its release command, for a dry run. @param config null: there is no new revision */
+export const releaseOutlook = (config: RunSettings | null): { runs_release?: true } =>
+  config !== null && runsRelease(config) ? { runs_release: true } : {};

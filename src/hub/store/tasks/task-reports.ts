@@ -82,7 +82,10 @@ async function findReported(
 }
 
 /** What has created a task in the cluster. Absent: a user. */
-const CREATORS: Readonly<Partial<Record<TaskOrigin, string>>> = { schedule: 'schedule' };
+const CREATORS: Readonly<Partial<Record<TaskOrigin, string>>> = {
+  schedule: 'schedule',
+  release: 'release command',
+};
 
 /** The row of a task that was created outside the API. null: it is not stored. */
 async function addForeign(

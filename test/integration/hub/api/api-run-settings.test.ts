@@ -388,3 +388,40 @@ describe('with a listener', () => {
     expect(item?.env_secrets).toEqual([]);
   });
 });
+
+describe('release_command', () => {
+  const RELEASE = { release_command: ['./manage', 'migrate'], release_timeout_seconds: 600 };
+  const post = (path: string, body: object = {}) =>
+    client.call<{ id: string; runs_release?: boolean; source_revision_config: object }>('POST', path, body);
+
+  test('is shown, and a dry run says when it would run', async () => {
+    const made = await create(client, withSettings(RELEASE));
+    expect(made.source_revision_config).toEqual({ ...UNSET, ...RELEASE });
+    const dry = (config: object) => patch(made.id, config, '?dry_run=true');
+    expect((await dry({ port: 81 })).body).toMatchObject({ runs_release: true, new_revision: true });
+    expect((await dry({})).body).not.toHaveProperty('runs_release');
+    const removed = await dry({ release_command: null });
+    expect(removed.body).not.toHaveProperty('runs_release');
+    expect(removed.body.changes).toEqual([
+      { field: 'source_revision_config.release_command', before: RELEASE.release_command, after: null },
+    ]);
+  });
+
+  test('is run by a redeploy, and by a rollback only with run_release', async () => {
+    const made = await create(client, withSettings(RELEASE));
+    await patch(made.id, { port: 81 });
+    const path = `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`;
+    expect((await post(`${path}/redeploy?dry_run=true`)).body).toMatchObject({ runs_release: true });
+    expect((await post(`${path}/rollback?dry_run=true`)).body).not.toHaveProperty('runs_release');
+    expect((await post(`${path}/rollback?dry_run=true`, { run_release: true })).body).toMatchObject({
+      runs_release: true,
+    });
+    expect((await post(`${path}/rollback`, { run: true })).status).toBe(422);
+    const back = await post(`${path}/rollback`);
+    expect(back.body.source_revision_config).toEqual({ ...UNSET, ...RELEASE });
+    // A PATCH with the response changes nothing, although this revision does not run the command.
+    const again = await patch(made.id, back.body.source_revision_config, '?dry_run=true');
+    expect(again.body).toMatchObject({ new_revision: false, changes: [] });
+    expect((await patch(made.id, { port: 82 }, '?dry_run=true')).body).toMatchObject({ runs_release: true });
+  });
+});

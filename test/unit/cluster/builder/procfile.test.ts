@@ -26,6 +26,7 @@ describe('a Procfile', () => {
     ['was written on Windows', '\ufeffweb: a\r\nworker: b\r\n', { web: 'a', worker: 'b' }],
     ['has a colon in the command', 'web: a -b :8000', { web: 'a -b :8000' }],
     ['has variables and quotes', `web: a "$PORT" 'x'\t#`, { web: `a "$PORT" 'x'\t#` }],
+    ['has a release command', 'web: a\nrelease: ./migrate', { web: 'a', release: './migrate' }],
     ['is empty', '', undefined],
     ['has only comments', '# web: a\n', undefined],
   ])('is read when it %s', (_what, text, expected) => {
@@ -37,14 +38,13 @@ describe('a Procfile', () => {
     ['no name', 'web: a\n\nnode server.js', 'line 3: must have the form "name: command"'],
     ['no command', 'web:  ', 'line 1: "web" has no command'],
     ['the same type twice', 'web: a\nworker: b\nweb: c', 'line 3: "web" is already defined in line 1'],
-    ['a release command', 'web: a\nrelease: ./migrate', 'line 2: release commands are not supported yet'],
     ['a control character', 'web: a\u0000b', 'line 1: has a control character'],
     ['a command that is too long', `web: ${'x'.repeat(1025)}`, 'line 1: the command of "web" has 1025 bytes'],
     ['the name of a member of objects', 'constructor: a', 'line 1: "constructor" is not one of'],
     ['other bytes than UTF-8', Buffer.from([0x77, 0xff]), 'it is not UTF-8'],
     [
       'commands that are too long together',
-      `web: ${'"'.repeat(1024)}\nworker: ${'"'.repeat(1024)}`,
+      `release: a\nweb: ${'"'.repeat(1024)}\nworker: ${'"'.repeat(1024)}`,
       'its commands are too long together',
     ],
   ])('fails the build with the line when it has %s', (_what, text, expected) => {

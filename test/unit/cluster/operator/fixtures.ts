@@ -2,6 +2,7 @@ import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
 import type { ReconcileOutcome } from '../../../../src/cluster/kube/queue/controller.ts';
 import { createReconciler } from '../../../../src/cluster/operator/reconcile.ts';
 import type { ReconcilerOptions } from '../../../../src/cluster/operator/reconciler-options.ts';
+import { readTask, type TaskResource } from '../../../../src/cluster/operator/tasks/observed-task.ts';
 import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import type { ManagedDeploymentStatus } from '../../../../src/contract/resource/managed-deployment.ts';
 import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
@@ -57,6 +58,12 @@ export class World {
   lookups: ReconcilerOptions['lookups'];
   /** Resolver of image digests from the next restart on. */
   imageResolver: ReconcilerOptions['images'];
+  /** The tasks of the cluster; null: they are not known yet. */
+  tasksOf: () => TaskResource[] | null = () =>
+    this.cluster
+      .list('DeploymentTask')
+      .map(readTask)
+      .filter((task) => task !== null);
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
@@ -79,6 +86,7 @@ export class World {
       appDomain: this.appDomain,
       ownNamespace: this.ownNamespace,
       lookups: this.lookups,
+      releases: { tasksOf: () => this.tasksOf() },
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });
   }

@@ -59,10 +59,13 @@ test('puts every run setting into the pod template', () => {
   const secret_references = [{ name: 'KEY', secret_name: 'payments', secret_key: 'api-key' }];
   const minimal = minimalRequest();
   const run = { port: 80, commands: { api: { args: ['serve'] } }, env: [{ name: 'A', value: 'b' }] };
-  const revision = { ...minimal.source_revision_config, ...run };
+  const release = { release_command: ['migrate', '$(PORT)'], release_timeout_seconds: 60 };
+  const revision = { ...minimal.source_revision_config, ...run, ...release };
   const request = { ...minimal, source_revision_config: revision, secret_references };
   expect(resourceOf(request, SELF_HOSTED).spec.podTemplate).toEqual({
     ...run,
+    releaseCommand: ['migrate', '$(PORT)'],
+    releaseTimeoutSeconds: 60,
     secretReferences: [{ name: 'KEY', secretName: 'payments', secretKey: 'api-key' }],
   });
 });

@@ -103,3 +103,21 @@ describe('the Procfile of a revision', () => {
     expect(withoutBuildResult(config)).toEqual({ image_uri: null, repo_commit_sha: null, port: 80 });
   });
 });
+
+describe('a release line', () => {
+  const line = { procfile: { release: 'migrate "$(date)"' } };
+  const command = ['/bin/sh', '-c', 'migrate "$$(date)"'];
+
+  test('is the release command of the revision, unless the request has one', () => {
+    expect(resolvedSettings(line)).toEqual({ releaseCommand: command });
+    expect(sourcedCommands(line)).toEqual({ release: { command, source: 'procfile' } });
+    const own = { ...line, releaseCommand: ['mine'] };
+    expect(resolvedSettings(own)).toEqual({ releaseCommand: ['mine'] });
+    expect(sourcedCommands(own)).toEqual({ release: { command: ['mine'], source: 'commands' } });
+  });
+
+  test('creates no component, and does not run after a rollback', () => {
+    expect(effectiveCommands(line)).toEqual({});
+    expect(resolvedSettings({ ...line, releaseSkipped: true })).toEqual({});
+  });
+});

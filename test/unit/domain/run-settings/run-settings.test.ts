@@ -4,14 +4,17 @@ import {
   toSourceConfig,
   toSourceRevisionConfig,
 } from '../../../../src/domain/deployment/deployment-bodies.ts';
+import { configChanges } from '../../../../src/domain/deployment/field-changes.ts';
 import { effectiveSpec } from '../../../../src/domain/resource-spec/effective-spec.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
 import { MAX_SPEC_BYTES } from '../../../../src/domain/resource-spec/spec-rules.ts';
+import { withRelease } from '../../../../src/domain/revision/redeploy.ts';
 import {
   commandComponents,
   withCommandComponents,
 } from '../../../../src/domain/run-settings/command-components.ts';
 import { externalServices } from '../../../../src/domain/run-settings/external-services.ts';
+import { resolvedSettings, runsRelease } from '../../../../src/domain/run-settings/procfile.ts';
 import { addsOrRemovesPods } from '../../../../src/domain/run-settings/revision-content.ts';
 import {
   mergeRunSettings,
@@ -27,6 +30,7 @@ import {
 import { sharedNameIssues } from '../../../../src/domain/run-settings/shared-names.ts';
 import { MAX_VALUE_BYTES } from '../../../../src/domain/run-settings/variable-schema.ts';
 
+const EMPTY = toSourceConfig({});
 const A = { name: 'A', value: '1' };
 const B = { name: 'B', value: '2' };
 const run = (...args: string[]) => ({ args });
@@ -56,6 +60,13 @@ describe('a request', () => {
     ['a variable with valueFrom', { env: [{ ...A, valueFrom: {} }] }, 'env.0'],
     ['a name that begins with a digit', { env: [{ ...A, name: '1A' }] }, 'env.0.name'],
     ['a name with =', { env: [A, { ...A, name: 'A=B' }] }, 'env.1.name'],
+    ['a release command as text', { release_command: 'migrate' }, 'release_command'],
+    ['an empty release command', { release_command: [] }, 'release_command'],
+    ['a control character in a release command', { release_command: ['a\u0007'] }, 'release_command.0'],
+    ['a large release command', { release_command: Array(3).fill('x'.repeat(8000)) }, 'release_command'],
+    ['too many arguments of a release command', { release_command: Array(65).fill('x') }, 'release_command'],
+    ['a release timeout of 0', { release_timeout_seconds: 0 }, 'release_timeout_seconds'],
+    ['a release timeout of two days', { release_timeout_seconds: 172_800 }, 'release_timeout_seconds'],
     ['a name that breaks JavaScript', { env: [{ ...A, name: '__proto__' }] }, 'env.0.name'],
     ['a reserved name', { env: [{ ...A, name: 'PORT' }] }, 'env.0.name'],
     ['a name that occurs twice', { env: [A, B, A] }, 'env.2.name'],
@@ -269,4 +280,39 @@ test('a ControllerRevision with the largest resource_spec, variables and command
   const record = MAX_VARIABLES_BYTES + MAX_COMMANDS_BYTES;
   const fieldsOfBerth = 32 * 1024;
   expect(templates + record + fieldsOfBerth).toBeLessThanOrEqual(1.5 * 1024 * 1024);
+});
+
+describe('a release command', () => {
+  const config = (more: RunSettings) => ({
+    repo_ref: null,
+    workflow_config_path: null,
+    image_uri: 'a:1',
+    repo_commit_sha: null,
+    ...more,
+  });
+
+  test('is merged as a whole, and null removes it', () => {
+    const stored = { releaseCommand: ['migrate'], releaseTimeoutSeconds: 60 };
+    expect(mergeRunSettings(stored, { port: 80 })).toEqual({ ...stored, port: 80 });
+    expect(mergeRunSettings(stored, { releaseCommand: ['a', 'b'], releaseTimeoutSeconds: null })).toEqual({
+      releaseCommand: ['a', 'b'],
+    });
+    expect(mergeRunSettings(stored, { releaseCommand: null })).toEqual({ releaseTimeoutSeconds: 60 });
+  });
+
+  test('is not run by a rollback unless it is requested, and is run by the next revision', () => {
+    const stored = config({ releaseCommand: ['migrate'], releaseTimeoutSeconds: 60 });
+    const rolledBack = withRelease(stored, false);
+    expect(runsRelease(rolledBack)).toBe(false);
+    expect(resolvedSettings(rolledBack)).toEqual({});
+    expect(withRelease(rolledBack, true)).toEqual(stored);
+    expect(runsRelease(mergeRunSettings(rolledBack, { port: 80 }))).toBe(true);
+    expect(
+      configChanges(
+        { sourceConfig: EMPTY, sourceRevisionConfig: stored },
+        { sourceConfig: EMPTY, sourceRevisionConfig: rolledBack },
+      ),
+    ).toEqual([]);
+    expect(withRelease(config({}), false)).toEqual(config({}));
+  });
 });
