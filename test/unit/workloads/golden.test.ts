@@ -58,7 +58,7 @@ test('every field of the schema is in some golden request', () => {
 test('every golden folder belongs to a case', () => {
   const names = (path: string) => readdirSync(path).filter((name) => !name.endsWith('.md'));
   expect(names(folder).toSorted()).toEqual(
-    ['fields', 'tasks', ...GOLDEN_CASES.map(({ name }) => name)].toSorted(),
+    ['fields', 'schedules', 'tasks', ...GOLDEN_CASES.map(({ name }) => name)].toSorted(),
   );
   expect(names(`${folder}fields`).toSorted()).toEqual(FIELD_CASES.map(({ field }) => field).toSorted());
 });

@@ -1,6 +1,7 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { RunSettings } from '../../../../src/domain/run-settings/run-settings.ts';
 import { REFERENCED_SECRETS, validRunSettings } from '../../../arbitraries/run-settings.ts';
 import { NAMESPACE, type Spec, template, World } from './fixtures.ts';
 
@@ -17,9 +18,16 @@ const spec: fc.Arbitrary<Spec> = fc.record({
     volumePolicy: fc.constantFrom('Retain' as const, 'Delete' as const),
   }),
   cache: fc.record({ external: fc.boolean() }),
+  // Nothing runs release commands here (releases.test.ts).
   podTemplate: fc
-    .tuple(fc.constantFrom({}, { team: 'a' }, { team: 'b' }), fc.oneof(fc.constant({}), validRunSettings))
-    .map(([labels, settings]) => ({ labels, ...settings })),
+    .tuple(
+      fc.constantFrom({}, { team: 'a' }, { team: 'b' }),
+      fc.oneof(fc.constant<RunSettings>({}), validRunSettings),
+    )
+    .map(([labels, { releaseCommand: _, releaseTimeoutSeconds: __, ...settings }]) => ({
+      labels,
+      ...settings,
+    })),
 });
 
 /** Creates the Secrets to which `validRunSettings` refers. */
