@@ -1,12 +1,10 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { reloadAfterUpgrade } from './app/reload-after-upgrade.ts';
 import './styles/base.css';
 import { applyTheme, storedTheme } from './shell/theme.ts';
 
 applyTheme(storedTheme());
-reloadAfterUpgrade();
 const root = document.getElementById('root');
 if (root === null) throw new Error('failed to start: the page has no element root');
 createRoot(root).render(

@@ -4,8 +4,7 @@ import type { AccessToken } from '../api/types.ts';
 import { stringifySearch } from '../app/search.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
-import { keyState } from '../platform/key-form.ts';
-import { ListPage } from '../platform/list-page.tsx';
+import { ListPage } from '../list/list-page.tsx';
 import { isAdminOf } from '../session/rights.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
@@ -14,6 +13,7 @@ import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { type TokenFilters, tokenFiltersOf, tokenOptions } from './filters.ts';
+import { keyState } from './key-state.ts';
 import { tokensQuery } from './queries.ts';
 import { RevokeToken, SignOutPerson } from './token-actions.tsx';
 

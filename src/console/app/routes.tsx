@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { tokenFiltersOf } from '../access/filters.ts';
 import { followOf } from '../change/follow.ts';
 import { kindOf } from '../create/kind-of.ts';
@@ -14,6 +14,7 @@ import { Root } from '../shell/root.tsx';
 import { NotFound, RouteError } from '../shell/route-states.tsx';
 import { Tenant } from '../shell/tenant.tsx';
 import { consolePath } from './addresses.ts';
+import { page } from './page-part.ts';
 import { parseSearch, stringifySearch } from './search.ts';
 
 /** All pages with their URLs. Each page is a file of its own, which is loaded when it is opened. */
@@ -25,7 +26,7 @@ const signedIn = createRoute({ getParentRoute: () => root, path: 'signed-in', co
 const device = createRoute({
   getParentRoute: () => root,
   path: 'device',
-  component: lazyRouteComponent(() => import('../device/page.tsx'), 'DevicePage'),
+  component: page(() => import('../device/page.tsx'), 'DevicePage'),
 });
 const tenant = createRoute({ getParentRoute: () => root, path: 't/$tenantId', component: Tenant });
 
@@ -33,56 +34,56 @@ const fleet = createRoute({
   getParentRoute: () => tenant,
   path: 'deployments',
   validateSearch: filtersOf,
-  component: lazyRouteComponent(() => import('../fleet/page.tsx'), 'FleetPage'),
+  component: page(() => import('../fleet/page.tsx'), 'FleetPage'),
 });
 
 const create = createRoute({
   getParentRoute: () => tenant,
   path: 'new',
   validateSearch: kindOf,
-  component: lazyRouteComponent(() => import('../create/page.tsx'), 'CreatePage'),
+  component: page(() => import('../create/page.tsx'), 'CreatePage'),
 });
 
 const deployment = createRoute({
   getParentRoute: () => tenant,
   path: 'deployments/$deploymentId',
   validateSearch: followOf,
-  component: lazyRouteComponent(() => import('../deployment/page.tsx'), 'DeploymentPage'),
+  component: page(() => import('../deployment/page.tsx'), 'DeploymentPage'),
 });
 /** The tabs of a deployment. deployment/tabs.ts has their labels. */
 const deploymentTabs = [
   createRoute({
     getParentRoute: () => deployment,
     path: '/',
-    component: lazyRouteComponent(() => import('../deployment/overview-tab.tsx'), 'OverviewTab'),
+    component: page(() => import('../deployment/overview-tab.tsx'), 'OverviewTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'objects',
     validateSearch: selectionOf,
-    component: lazyRouteComponent(() => import('../objects/tab.tsx'), 'ObjectsTab'),
+    component: page(() => import('../objects/tab.tsx'), 'ObjectsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'revisions',
     validateSearch: revisionSelectionOf,
-    component: lazyRouteComponent(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
+    component: page(() => import('../revisions/revisions-tab.tsx'), 'RevisionsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'logs',
     validateSearch: logFiltersOf,
-    component: lazyRouteComponent(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
+    component: page(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'events',
-    component: lazyRouteComponent(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
+    component: page(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
   }),
   createRoute({
     getParentRoute: () => deployment,
     path: 'edit',
-    component: lazyRouteComponent(() => import('../edit/edit-tab.tsx'), 'EditTab'),
+    component: page(() => import('../edit/edit-tab.tsx'), 'EditTab'),
   }),
 ] as const;
 
@@ -90,52 +91,52 @@ const history = createRoute({
   getParentRoute: () => tenant,
   path: 'history',
   validateSearch: historyFiltersOf,
-  component: lazyRouteComponent(() => import('../history/page.tsx'), 'HistoryPage'),
+  component: page(() => import('../history/page.tsx'), 'HistoryPage'),
 });
 const usage = createRoute({
   getParentRoute: () => tenant,
   path: 'usage',
-  component: lazyRouteComponent(() => import('../usage/page.tsx'), 'UsagePage'),
+  component: page(() => import('../usage/page.tsx'), 'UsagePage'),
 });
 const tokens = createRoute({
   getParentRoute: () => tenant,
   path: 'tokens',
   validateSearch: tokenFiltersOf,
-  component: lazyRouteComponent(() => import('../access/page.tsx'), 'TokensPage'),
+  component: page(() => import('../access/page.tsx'), 'TokensPage'),
 });
 
 const platform = createRoute({
   getParentRoute: () => tenant,
   path: 'platform',
-  component: lazyRouteComponent(() => import('../platform/page.tsx'), 'PlatformPage'),
+  component: page(() => import('../platform/page.tsx'), 'PlatformPage'),
 });
 /** The pages of the platform. platform/sections.ts has their labels and scopes. */
 const platformSections = [
   createRoute({
     getParentRoute: () => platform,
     path: '/',
-    component: lazyRouteComponent(() => import('../platform/listeners.tsx'), 'ListenersPage'),
+    component: page(() => import('../platform/listeners.tsx'), 'ListenersPage'),
   }),
   createRoute({
     getParentRoute: () => platform,
     path: 'integrations',
-    component: lazyRouteComponent(() => import('../platform/integrations.tsx'), 'IntegrationsPage'),
+    component: page(() => import('../platform/integrations.tsx'), 'IntegrationsPage'),
   }),
   createRoute({
     getParentRoute: () => platform,
     path: 'policy',
-    component: lazyRouteComponent(() => import('../platform/policy.tsx'), 'PolicyPage'),
+    component: page(() => import('../platform/policy.tsx'), 'PolicyPage'),
   }),
   createRoute({
     getParentRoute: () => platform,
     path: 'keys',
     validateSearch: ownerOf,
-    component: lazyRouteComponent(() => import('../platform/keys.tsx'), 'KeysPage'),
+    component: page(() => import('../platform/keys.tsx'), 'KeysPage'),
   }),
   createRoute({
     getParentRoute: () => platform,
     path: 'tenants',
-    component: lazyRouteComponent(() => import('../platform/tenants.tsx'), 'TenantsPage'),
+    component: page(() => import('../platform/tenants.tsx'), 'TenantsPage'),
   }),
 ] as const;
 

@@ -1,8 +1,8 @@
 import type { Deployment } from '../api/types.ts';
 import { stringifySearch } from '../app/search.ts';
 import { type ApiRequest, commandLine } from '../commands/commands.ts';
-import { withoutValues } from '../edit/document.ts';
 import { isObject, type JsonObject } from '../form/json.ts';
+import { withoutValues } from './masked.ts';
 import { type DeleteOptions, deletionQuery, ifMatch } from './request-parts.ts';
 
 /** The commands of actions. */

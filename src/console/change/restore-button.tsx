@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
 import { deploymentKey } from '../api/keys.ts';
 import type { Deployment } from '../api/types.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
@@ -13,11 +14,17 @@ export function RestoreButton({ deployment }: { readonly deployment: Deployment 
   const api = useTenantApi();
   const client = useQueryClient();
   const follow = useFollow();
+  const router = useRouter();
+  const path = () => router.state.location.pathname;
   const restore = useMutation({
-    mutationFn: () => restoreDeployment(api, deployment),
-    onSuccess: (restored) => {
+    mutationFn: async () => {
+      const start = path();
+      return { start, restored: await restoreDeployment(api, deployment) };
+    },
+    onSuccess: ({ start, restored }) => {
       void client.invalidateQueries({ queryKey: deploymentKey(api.tenantId, deployment.id) });
-      void follow(restored);
+      // This button disappears with the deletion, perhaps before the response. Whoever has left the page stays where they are.
+      if (path() === start) void follow(restored);
     },
   });
   return (

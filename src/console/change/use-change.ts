@@ -34,7 +34,10 @@ export function useFollow() {
     });
 }
 
-/** Plans a change, and applies it. */
+/**
+ * Plans a change, and applies it.
+ * @param onApplied called if the page is still shown
+ */
 export function useChange(onApplied: (deployment: Deployment) => void) {
   const api = useTenantApi();
   const client = useQueryClient();
@@ -63,12 +66,15 @@ export function useChange(onApplied: (deployment: Deployment) => void) {
     onError: requestNewest,
     onSuccess: (changed) => {
       void client.invalidateQueries({ queryKey: deploymentKey(changed.tenant_id, changed.id) });
-      onApplied(changed);
     },
   });
   return {
     plan,
-    apply,
+    apply: {
+      isPending: apply.isPending,
+      // Callbacks of `mutate` are called only while the page is shown, so that nobody is taken away from another page.
+      mutate: (request: Request) => apply.mutate(request, { onSuccess: onApplied }),
+    },
     error: apply.error ?? plan.error,
     requestPlan: (request: Request) => {
       apply.reset();

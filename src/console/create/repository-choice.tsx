@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import form from '../form/form.module.css';
 import type { JsonObject } from '../form/json.ts';
@@ -6,7 +7,7 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { withRepository } from './kinds.ts';
-import { integrationsQuery, repositoriesQuery } from './requests.ts';
+import { integrationsQuery, MAX_REPOSITORIES, repositoriesQuery } from './requests.ts';
 
 interface RepositoryChoiceProps {
   readonly document: JsonObject;
@@ -39,8 +40,9 @@ function Repositories({ integrationId, document, onChange }: RepositoriesProps) 
         ))}
       </select>
       <p className={form['help']}>
-        The first 100 repositories. For another one, type its URL below. The choice fills in URL, branch and
-        name.
+        The choice fills in URL, branch and name.
+        {data.length === MAX_REPOSITORIES &&
+          ` The list has the first ${MAX_REPOSITORIES} repositories. For another one, type its URL below.`}
       </p>
     </div>
   );
@@ -50,14 +52,18 @@ function Repositories({ integrationId, document, onChange }: RepositoriesProps) 
 export function RepositoryChoice(props: RepositoryChoiceProps) {
   const id = useId();
   const [integrationId, setIntegrationId] = useState('');
-  const { data, error, isPending, refetch } = useQuery(integrationsQuery(useTenantApi()));
+  const api = useTenantApi();
+  const { data, error, isPending, refetch } = useQuery(integrationsQuery(api));
   if (isPending) return <Loading what="the integrations" />;
   if (error !== null) return <ProblemNotice error={error} onRetry={() => void refetch()} />;
   if (data.length === 0)
     return (
       <p>
-        The tenant has no integration with a git host, so type the URL of a public repository. An admin adds
-        one with <code>berth integrations create</code>.
+        The tenant has no integration with a git host, so type the URL of a public repository. For others,{' '}
+        <Link to="/t/$tenantId/platform/integrations" params={{ tenantId: api.tenantId }}>
+          create an integration
+        </Link>{' '}
+        first.
       </p>
     );
   return (

@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import { read, type TenantApi } from '../api/client.ts';
 import { tenantKey } from '../api/keys.ts';
+import { listIntegrations } from '../api/lists.ts';
+import { allOf } from '../api/pages.ts';
 import type { Deployment, DeploymentPlan } from '../api/types.ts';
 import type { JsonObject } from '../form/json.ts';
 
@@ -28,18 +30,15 @@ export const createDeployment = (api: TenantApi, body: JsonObject, key: string):
     }),
   );
 
-const MAX_ROWS = 100;
-
 /** Credentials for git hosts. */
 export const integrationsQuery = (api: TenantApi) =>
   queryOptions({
     queryKey: tenantKey(api.tenantId, 'integrations'),
-    queryFn: async ({ signal }) => {
-      const query = { limit: MAX_ROWS };
-      const { resources } = await read(api.GET('/v2/integrations', { params: { query }, signal }));
-      return resources;
-    },
+    queryFn: ({ signal }) => allOf(listIntegrations(api), signal),
   });
+
+/** The most repositories in the list, because the git host lists them slowly. */
+export const MAX_REPOSITORIES = 100;
 
 /** The first repositories that an integration can read. */
 export const repositoriesQuery = (api: TenantApi, integrationId: string) =>
@@ -47,7 +46,7 @@ export const repositoriesQuery = (api: TenantApi, integrationId: string) =>
     queryKey: tenantKey(api.tenantId, 'repositories', integrationId),
     queryFn: async ({ signal }) => {
       const path = { integration_id: integrationId };
-      const query = { limit: MAX_ROWS };
+      const query = { limit: MAX_REPOSITORIES };
       const { resources } = await read(
         api.GET('/v2/integrations/{integration_id}/repos', { params: { path, query }, signal }),
       );

@@ -13,7 +13,10 @@ export interface PlannedCreation {
   readonly key: string;
 }
 
-/** Plans a creation, and creates the deployment. */
+/**
+ * Plans a creation, and creates the deployment.
+ * @param onCreated called if the page is still shown
+ */
 export function useCreation(onCreated: (deployment: Deployment) => void) {
   const api = useTenantApi();
   const plan = useMutation({
@@ -25,7 +28,15 @@ export function useCreation(onCreated: (deployment: Deployment) => void) {
   });
   const create = useMutation({
     mutationFn: ({ body, key }: PlannedCreation) => createDeployment(api, body, key),
-    onSuccess: onCreated,
   });
-  return { plan, create, error: create.error ?? plan.error };
+  return {
+    plan,
+    create: {
+      isPending: create.isPending,
+      reset: create.reset,
+      // Callbacks of `mutate` are called only while the page is shown, so that nobody is taken away from another page.
+      mutate: (planned: PlannedCreation) => create.mutate(planned, { onSuccess: onCreated }),
+    },
+    error: create.error ?? plan.error,
+  };
 }

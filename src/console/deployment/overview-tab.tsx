@@ -1,48 +1,29 @@
 import { RolloutTimeline } from '../timeline/timeline.tsx';
+import { type Fact, Facts } from '../ui/facts.tsx';
 import { StateMark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
-import styles from './deployment.module.css';
 import { useDeployment } from './deployment-context.ts';
 import { Domains } from './domains.tsx';
 import { ExplanationSection } from './explanation.tsx';
 import { Section } from './section.tsx';
 import { shortId, toneOfCondition } from './status.ts';
 
-function Facts() {
+function DeploymentFacts() {
   const { deployment } = useDeployment();
   const { active_revision_id: active, latest_revision_id: latest, last_observed_at: observedAt } = deployment;
   const { image_uri: image, repo_ref: ref } = deployment.source_revision_config;
-  const facts = [
+  const facts: readonly Fact[] = [
     ['Image', image],
     ['Branch', ref],
     ['Active revision', active === null ? 'none' : shortId(active)],
     ['Latest revision', latest === null ? 'none' : shortId(latest)],
     ['Type', deployment.source_config.deployment_type],
     ['Id', deployment.id],
-  ] as const;
-  return (
-    <dl className={styles['list']}>
-      {facts.map(([label, value]) =>
-        value == null ? null : (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ),
-      )}
-      <div>
-        <dt>Observed</dt>
-        <dd>{observedAt === null ? 'never' : <Time at={observedAt} />}</dd>
-      </div>
-      <div>
-        <dt>Created</dt>
-        <dd>
-          <Time at={deployment.created_at} />
-        </dd>
-      </div>
-    </dl>
-  );
+    ['Observed', observedAt === null ? 'never' : <Time key="observed" at={observedAt} />],
+    ['Created', <Time key="created" at={deployment.created_at} />],
+  ];
+  return <Facts facts={facts} />;
 }
 
 function Conditions() {
@@ -75,7 +56,7 @@ function Conditions() {
 export const OverviewTab = () => (
   <>
     <ExplanationSection />
-    <Facts />
+    <DeploymentFacts />
     <Domains />
     <Conditions />
     <RolloutTimeline />

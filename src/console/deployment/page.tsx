@@ -52,9 +52,9 @@ function Tabs({ tenantId, deploymentId }: { readonly tenantId: string; readonly 
   );
 }
 
-function Facts({ deployment, isStale }: ShownDeployment) {
+function Headline({ deployment, isStale }: ShownDeployment) {
   return (
-    <p className={styles['facts']}>
+    <p className={styles['headline']}>
       <DeploymentMark status={deployment.status} isStale={isStale} />
       <span>{deployment.source}</span>
       {deployment.url !== null && <ExternalLink href={deployment.url} />}
@@ -94,7 +94,7 @@ export function DeploymentPage() {
         ))}
       {deployment !== undefined && (
         <>
-          <Facts deployment={deployment} isStale={freshness.isStale} />
+          <Headline deployment={deployment} isStale={freshness.isStale} />
           <StaleNotice freshness={freshness} />
           {follow !== undefined && (
             <FollowPanel deployment={deployment} isStale={freshness.isStale} generation={Number(follow)} />

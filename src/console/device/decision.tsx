@@ -4,30 +4,12 @@ import { platformApi, read } from '../api/client.ts';
 import type { DeviceLogin } from '../api/types.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { Button } from '../ui/button.tsx';
+import { Facts } from '../ui/facts.tsx';
 import { ChoiceField } from '../ui/fields/choice-field.tsx';
 import fields from '../ui/fields/fields.module.css';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { choicesOf, firstChoice } from './choices.ts';
 import styles from './device.module.css';
-
-function Facts({ login: { user_code: code, machine, address } }: { readonly login: DeviceLogin }) {
-  const facts = [
-    ['Code', code],
-    ['Machine', machine],
-    ['Address', address],
-    ['You', useSession().name],
-  ] as const;
-  return (
-    <dl className={styles['facts']}>
-      {facts.map(([label, value]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
 
 interface DecisionProps {
   readonly login: DeviceLogin;
@@ -36,6 +18,7 @@ interface DecisionProps {
 
 /** Shows who asks, and approves or denies. Nothing is decided without a click. */
 export function Decision({ login, onDecided }: DecisionProps) {
+  const { name: person } = useSession();
   const choices = choicesOf(login);
   const [value, setValue] = useState(() => firstChoice(login));
   const choice = choices.find((each) => each.value === value);
@@ -61,7 +44,15 @@ export function Decision({ login, onDecided }: DecisionProps) {
         Approve only if you started <code>berth login</code> on this machine just now. If someone sent you the
         code, deny: the machine gets your rights.
       </p>
-      <Facts login={login} />
+      <Facts
+        isNarrow
+        facts={[
+          ['Code', login.user_code],
+          ['Machine', login.machine],
+          ['Address', login.address],
+          ['You', person],
+        ]}
+      />
       <ChoiceField
         label="Tenant and role of the machine, for at most 12 hours"
         value={value}

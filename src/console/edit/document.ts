@@ -1,12 +1,10 @@
 import type { Deployment } from '../api/types.ts';
+import { MASK } from '../change/masked.ts';
 import { isObject, type Json, type JsonObject, sameJson } from '../form/json.ts';
 import { bodyField, type Field, memberOf } from '../form/schema.ts';
 
 /** What a person edits: the desired state of a deployment, in the form of a request. Nothing in it is null. */
 export type EditDocument = JsonObject;
-
-/** Values of secrets in responses. If a request sends it, the stored value stays. */
-export const MASK = '**********';
 
 /** Fields that the server sets, which a request cannot change. */
 const OF_SERVER: ReadonlySet<string> = new Set(['repo_commit_sha']);
@@ -78,15 +76,3 @@ function patchWithin(before: JsonObject, after: JsonObject, field: Field | null,
 /** The body of the PATCH that changes one document to another. Empty: they are equal. */
 export const patchOf = (before: EditDocument, after: EditDocument): JsonObject =>
   patchWithin(before, after, changeField(), 0);
-
-/** The body as it may be shown: without values of secrets. */
-export function withoutValues(body: JsonObject): JsonObject {
-  const { secrets } = body;
-  if (!Array.isArray(secrets)) return body;
-  const hidden = secrets.map((secret) =>
-    isObject(secret) && secret['value'] !== MASK
-      ? { ...secret, value: `VALUE OF ${secret['name']}` }
-      : secret,
-  );
-  return { ...body, secrets: hidden };
-}

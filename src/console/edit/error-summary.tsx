@@ -4,11 +4,20 @@ import { Button } from '../ui/button.tsx';
 import ui from '../ui/ui.module.css';
 import type { PlacedError } from './draft.ts';
 
+/** Opens the parts of the form that contain an element, because nothing in a closed part can have the focus. */
+function openParents(element: Element): void {
+  const part = element.parentElement?.closest('details') ?? null;
+  if (part === null) return;
+  part.open = true;
+  openParents(part);
+}
+
 /** Moves the focus to the input of a field, or of the nearest field that contains it. */
 function focusField(path: Path): void {
   for (let length = path.length; length > 0; length -= 1) {
     const element = document.getElementById(fieldId(path.slice(0, length)));
     if (element === null) continue;
+    openParents(element);
     element.scrollIntoView({ block: 'center' });
     element.focus();
     return;

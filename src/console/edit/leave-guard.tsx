@@ -3,6 +3,7 @@ import { useRef } from 'react';
 import styles from '../change/change.module.css';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { useHold } from '../ui/unsaved.ts';
 
 /** Asks before a navigation would lose what was typed. */
 
@@ -14,6 +15,7 @@ interface LeaveGuard {
 
 export function useLeaveGuard(isDirty: boolean): LeaveGuard {
   const isAllowed = useRef(false);
+  useHold(isDirty);
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && !isAllowed.current && current.pathname !== next.pathname,
     enableBeforeUnload: () => isDirty && !isAllowed.current,

@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import styles from '../change/change.module.css';
-import { errorsWithin } from '../form/field-errors.ts';
+import { MASK } from '../change/masked.ts';
+import { FieldMessages } from '../form/field-messages.tsx';
 import form from '../form/form.module.css';
-import { type FieldProps, fieldId, useFormSettings } from '../form/form-context.ts';
+import { type FieldProps, fieldId } from '../form/form-context.ts';
 import { isObject, type Json } from '../form/json.ts';
 import { Button } from '../ui/button.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
-import { MASK } from './document.ts';
 
 /** Secrets by name. Their values can be replaced, and are only shown to someone who may see them and asks. */
 
@@ -22,6 +22,8 @@ const rowsOf = (value: Json | undefined): readonly SecretRow[] =>
   }));
 
 interface RowProps {
+  /** Id of the row, to which errors can link. Its inputs have ids below it. */
+  readonly id: string;
   readonly row: SecretRow;
   readonly number: number;
   readonly isStored: boolean;
@@ -47,16 +49,18 @@ function StoredValue({ row, shown, onChange }: Pick<RowProps, 'row' | 'shown' | 
   );
 }
 
-function NewValue({ row, number, isStored, onChange }: RowProps) {
+function NewValue({ id, row, number, isStored, onChange }: RowProps) {
   return (
     <>
       <input
+        id={`${id}.name`}
         aria-label={`Name of secret ${number}`}
         value={row.name}
         autoComplete="off"
         onChange={({ target }) => onChange({ ...row, name: target.value })}
       />
       <textarea
+        id={`${id}.value`}
         aria-label={`Value of secret ${row.name || number}`}
         rows={row.value.includes('\n') ? 4 : 1}
         value={row.value}
@@ -84,19 +88,19 @@ interface SecretsInputProps extends FieldProps {
 }
 
 export function SecretsInput({ field, path, value, onChange, stored }: SecretsInputProps) {
-  const { errors } = useFormSettings();
   const reveal = useMutation({ mutationFn: async () => stored.reveal?.() ?? null });
   const rows = rowsOf(value);
   const change = (index: number, row: SecretRow | null) =>
     onChange(row === null ? rows.toSpliced(index, 1) : rows.with(index, row));
   const id = fieldId(path);
   return (
-    <fieldset className={form['list']} aria-describedby={`${id}-help ${id}-errors`}>
+    <fieldset id={id} tabIndex={-1} className={form['list']} aria-describedby={`${id}-help ${id}-errors`}>
       <legend>{field.name}</legend>
       {rows.map((row, index) => {
         const isStored = stored.names.has(row.name);
         const isKept = isStored && row.value === MASK;
         const props = {
+          id: fieldId([...path, index]),
           row,
           number: index + 1,
           isStored,
@@ -105,7 +109,7 @@ export function SecretsInput({ field, path, value, onChange, stored }: SecretsIn
         };
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: names change while they are typed.
-          <div key={index} className={form['row']}>
+          <div key={index} id={props.id} tabIndex={-1} className={form['row']}>
             {isKept ? <StoredValue {...props} /> : <NewValue {...props} />}
             <Button onClick={() => change(index, null)}>
               Remove <bdi>{row.name || `secret ${index + 1}`}</bdi>
@@ -125,11 +129,7 @@ export function SecretsInput({ field, path, value, onChange, stored }: SecretsIn
         )}
       </p>
       {reveal.error !== null && <ProblemNotice error={reveal.error} />}
-      <p id={`${id}-errors`} className={form['error']}>
-        {errorsWithin(errors, path)
-          .map((error) => [error.path.slice(1).join('.'), error.message].join(' ').trim())
-          .join('; ')}
-      </p>
+      <FieldMessages id={`${id}-errors`} path={path} />
       <p id={`${id}-help`} className={form['help']}>
         {field.description} Values cannot be read afterwards without the scope secrets:read.
       </p>

@@ -7,6 +7,8 @@ import {
 } from '@tanstack/react-query';
 import { read, type TenantApi } from '../api/client.ts';
 import { fleetKey, tenantKey } from '../api/keys.ts';
+import { listListeners } from '../api/lists.ts';
+import { allOf } from '../api/pages.ts';
 import { requestAgain } from '../live/request-again.ts';
 import { type Filters, queryOf } from './filters.ts';
 import { NewestRequests } from './newest-requests.ts';
@@ -67,15 +69,9 @@ export async function refreshRows(
   }
 }
 
-const MAX_LISTENERS = 100;
-
 /** The listeners that the tenant can use. Their names are those of clusters. */
 export const listenersQuery = (api: TenantApi) =>
   queryOptions({
     queryKey: tenantKey(api.tenantId, 'listeners'),
-    queryFn: async ({ signal }) => {
-      const query = { limit: MAX_LISTENERS };
-      const { resources } = await read(api.GET('/v2/listeners', { params: { query }, signal }));
-      return resources;
-    },
+    queryFn: ({ signal }) => allOf(listListeners(api), signal),
   });

@@ -13,6 +13,8 @@ import type { Field } from './schema.ts';
 interface DisclosureProps {
   readonly title: string;
   readonly path: Path;
+  /** Id of the heading; absent: it is the heading of a group, to which no error belongs. */
+  readonly id?: string;
   readonly description?: string | null;
   readonly isOpenAtFirst?: boolean;
   /** What is set within. */
@@ -21,7 +23,8 @@ interface DisclosureProps {
 }
 
 /** A part that can be opened. It opens when it has an error. What was opened once stays, so that nothing typed is lost. */
-function Disclosure({ title, path, description, isOpenAtFirst = false, count, children }: DisclosureProps) {
+function Disclosure(props: DisclosureProps) {
+  const { title, path, id, description, isOpenAtFirst = false, count, children } = props;
   const { errors } = useFormSettings();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const [wasOpen, setWasOpen] = useState(isOpenAtFirst);
@@ -38,7 +41,7 @@ function Disclosure({ title, path, description, isOpenAtFirst = false, count, ch
       open={isOpen}
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
-      <summary id={fieldId([...path, title])}>
+      <summary id={id}>
         {title}
         {count > 0 && <span className={styles['count']}> ({count} set)</span>}
       </summary>
@@ -107,6 +110,7 @@ function StructInput({ field, path, value, onChange }: FieldProps) {
     <Disclosure
       title={field.name}
       path={path}
+      id={fieldId(path)}
       description={field.description}
       count={Object.keys(object).length}
     >
@@ -127,10 +131,16 @@ function ItemsInput({ field, path, value, onChange }: FieldProps) {
   const fields = item?.kind.kind === 'struct' ? item.kind.fields : [];
   const items = Array.isArray(value) ? (value as readonly Json[]) : [];
   return (
-    <Disclosure title={field.name} path={path} description={field.description} count={items.length}>
+    <Disclosure
+      title={field.name}
+      path={path}
+      id={fieldId(path)}
+      description={field.description}
+      count={items.length}
+    >
       {items.map((each, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: entries have no identity besides their place.
-        <fieldset key={index} className={styles['list']}>
+        <fieldset key={index} id={fieldId([...path, index])} tabIndex={-1} className={styles['list']}>
           <legend>
             {field.name} <EntryTitle item={each} index={index} />
           </legend>

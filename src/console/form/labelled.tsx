@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { errorsAt } from './field-errors.ts';
+import { errorsWithin } from './field-errors.ts';
+import { FieldMessages } from './field-messages.tsx';
 import styles from './form.module.css';
 import { type FieldProps, fieldId, useFormSettings } from './form-context.ts';
 import { helpText } from './help.ts';
@@ -21,10 +22,7 @@ interface LabelledProps extends FieldProps {
 export function Labelled({ problem = null, children, ...props }: LabelledProps) {
   const { field, path } = props;
   const { errors, hintOf } = useFormSettings();
-  const messages = [
-    ...(problem === null ? [] : [problem]),
-    ...errorsAt(errors, path).map(({ message }) => message),
-  ];
+  const isInvalid = problem !== null || errorsWithin(errors, path).length > 0;
   const id = fieldId(path);
   const help = helpText(field, hintOf(path));
   return (
@@ -36,11 +34,9 @@ export function Labelled({ problem = null, children, ...props }: LabelledProps) 
       {children({
         id,
         'aria-describedby': `${id}-help ${id}-errors`,
-        ...(messages.length === 0 ? {} : { 'aria-invalid': true as const }),
+        ...(isInvalid ? { 'aria-invalid': true as const } : {}),
       })}
-      <p id={`${id}-errors`} className={styles['error']}>
-        {messages.join('; ')}
-      </p>
+      <FieldMessages id={`${id}-errors`} path={path} problem={problem} />
       <p id={`${id}-help`} className={styles['help']}>
         {help}
       </p>

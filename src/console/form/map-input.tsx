@@ -1,14 +1,17 @@
 import { useState } from 'react';
 import { Button } from '../ui/button.tsx';
-import { errorsWithin } from './field-errors.ts';
+import { FieldMessages } from './field-messages.tsx';
 import styles from './form.module.css';
-import { type FieldProps, fieldId, useFormSettings } from './form-context.ts';
+import { type FieldProps, fieldId } from './form-context.ts';
 import { sameJson } from './json.ts';
 import { mapOf, type Row, repeatedNames, rowsOf } from './rows.ts';
 
+/** Whether a row is the first one with its name, so that an error of this name can link to it. */
+const isFirst = (rows: readonly Row[], index: number) =>
+  rows[index]?.[0] !== '' && rows.findIndex(([name]) => name === rows[index]?.[0]) === index;
+
 /** Names with texts, such as labels. */
 export function MapInput({ field, path, value, onChange }: FieldProps) {
-  const { errors } = useFormSettings();
   const [typed, setTyped] = useState(() => rowsOf(value));
   const rows = sameJson(mapOf(typed), value) ? typed : rowsOf(value);
   const change = (next: readonly Row[]) => {
@@ -16,26 +19,22 @@ export function MapInput({ field, path, value, onChange }: FieldProps) {
     onChange(mapOf(next));
   };
   const repeated = repeatedNames(rows);
-  const messages = [
-    ...repeated.map((name) => `${name} is there twice`),
-    ...errorsWithin(errors, path).map(({ message }) => message),
-  ];
   const id = fieldId(path);
   return (
-    <fieldset className={styles['list']} aria-describedby={`${id}-help ${id}-errors`}>
+    <fieldset id={id} tabIndex={-1} className={styles['list']} aria-describedby={`${id}-help ${id}-errors`}>
       <legend>{field.name}</legend>
       {rows.map(([name, text], index) => (
         // Rows have no identity besides their place.
         // biome-ignore lint/suspicious/noArrayIndexKey: names change while they are typed.
         <div key={index} className={styles['row']}>
           <input
-            {...(index === 0 ? { id } : {})}
             aria-label={`${field.name}: name ${index + 1}`}
             value={name}
             autoComplete="off"
             onChange={({ target }) => change(rows.with(index, [target.value, text]))}
           />
           <input
+            {...(isFirst(rows, index) ? { id: fieldId([...path, name]) } : {})}
             aria-label={`${field.name}: value ${index + 1}`}
             value={text}
             autoComplete="off"
@@ -52,9 +51,11 @@ export function MapInput({ field, path, value, onChange }: FieldProps) {
       <p>
         <Button onClick={() => change([...rows, ['', '']])}>Add to {field.name}</Button>
       </p>
-      <p id={`${id}-errors`} className={styles['error']}>
-        {messages.join('; ')}
-      </p>
+      <FieldMessages
+        id={`${id}-errors`}
+        path={path}
+        problem={repeated.length === 0 ? null : `several rows have the same name: ${repeated.join(', ')}`}
+      />
       <p id={`${id}-help`} className={styles['help']}>
         {field.description}
       </p>

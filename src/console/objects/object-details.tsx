@@ -9,6 +9,7 @@ import { shortId } from '../deployment/status.ts';
 import { StaleNotice } from '../live/stale-notice.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { type Fact, Facts } from '../ui/facts.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
@@ -38,50 +39,28 @@ function ObjectCommand({ kind, name }: { readonly kind: ReadKind; readonly name:
   );
 }
 
-function Facts({ object, isStale }: { readonly object: ClusterObject; readonly isStale: boolean }) {
+const Owner = ({ owner }: { readonly owner: NonNullable<ClusterObject['owner']> }) => (
+  <>
+    <bdi>{owner.kind}</bdi> <ObjectLink of={owner} />
+  </>
+);
+
+function ObjectFacts({ object, isStale }: { readonly object: ClusterObject; readonly isStale: boolean }) {
   const { owner, component, revision_id: revisionId, created_at: createdAt, pod } = object;
+  const facts: readonly Fact[] = [
+    [object.kind === 'Secret' ? 'Used by' : 'Owner', owner && <Owner key="owner" owner={owner} />],
+    ['Component', component],
+    ['Revision', revisionId && shortId(revisionId)],
+    ['Node', pod?.node],
+    ['Created', createdAt && <Time key="created" at={createdAt} />],
+  ];
   return (
     <>
       <p>
         <Mark {...stateOf(object, isStale)} />
       </p>
       {object.message !== null && <p>{object.message}</p>}
-      <dl className={sections['list']}>
-        {owner !== null && (
-          <div>
-            <dt>{object.kind === 'Secret' ? 'Used by' : 'Owner'}</dt>
-            <dd>
-              <bdi>{owner.kind}</bdi> <ObjectLink of={owner} />
-            </dd>
-          </div>
-        )}
-        {component !== null && (
-          <div>
-            <dt>Component</dt>
-            <dd>{component}</dd>
-          </div>
-        )}
-        {revisionId !== null && (
-          <div>
-            <dt>Revision</dt>
-            <dd>{shortId(revisionId)}</dd>
-          </div>
-        )}
-        {pod?.node !== undefined && (
-          <div>
-            <dt>Node</dt>
-            <dd>{pod.node}</dd>
-          </div>
-        )}
-        {createdAt !== null && (
-          <div>
-            <dt>Created</dt>
-            <dd>
-              <Time at={createdAt} />
-            </dd>
-          </div>
-        )}
-      </dl>
+      <Facts facts={facts} />
       {pod !== undefined && <Containers containers={pod.containers} isStale={isStale} />}
     </>
   );
@@ -135,7 +114,7 @@ function Requested({
   const object = known ?? data?.object;
   return (
     <>
-      {object !== undefined && <Facts object={object} isStale={isStale || freshness.isStale} />}
+      {object !== undefined && <ObjectFacts object={object} isStale={isStale || freshness.isStale} />}
       {query.isPending && <Loading what="events and YAML" />}
       {error !== null && <ProblemNotice error={error} onRetry={() => void query.refetch()} />}
       {data !== undefined && (
@@ -181,7 +160,7 @@ export function ObjectDetails({ of, known, isStale, takesFocus }: ObjectDetailsP
       {isReadKind(kind) ? (
         <Requested key={key} kind={kind} name={name} known={known} />
       ) : (
-        known !== undefined && <Facts object={known} isStale={isStale} />
+        known !== undefined && <ObjectFacts object={known} isStale={isStale} />
       )}
       {kind === 'Secret' && (
         <p>Secrets are shown by name only. Berth does not read their values for this page.</p>

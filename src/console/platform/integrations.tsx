@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
+import { ListPage } from '../list/list-page.tsx';
 import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Time } from '../ui/time.tsx';
@@ -10,7 +11,6 @@ import {
   DeleteIntegration,
   ReplaceToken,
 } from './integration-actions.tsx';
-import { ListPage } from './list-page.tsx';
 import styles from './platform.module.css';
 import { integrationPagesQuery } from './queries.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../api/types.ts';
 import type { Search } from '../app/search.ts';
 
-/** API keys: the filter of the list, the form of a new key, and the state of a key. */
+/** API keys: the filter of the list, and the form of a new key. */
 
 /** Whose keys are listed, as in the URL. Absent: those of the tenant. */
 export interface KeyOwner {
@@ -38,13 +38,4 @@ const DAY_MS = 24 * 3_600_000;
 export function expiryOf(lifetime: string, now: number): string | null {
   const days = Number.parseInt(lifetime, 10);
   return Number.isNaN(days) ? null : new Date(now + days * DAY_MS).toISOString();
-}
-
-/** How a key stands now. */
-export function keyState(
-  { revoked_at: revokedAt, expires_at: expiresAt }: { revoked_at: string | null; expires_at: string | null },
-  now: number,
-): 'valid' | 'revoked' | 'expired' {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'valid';
 }

@@ -1,9 +1,11 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { keyState } from '../access/key-state.ts';
 import { read } from '../api/client.ts';
 import type { ApiKey } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
+import { ListPage } from '../list/list-page.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { isolated } from '../ui/isolated.ts';
@@ -11,8 +13,6 @@ import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { CreateKey } from './create-key.tsx';
-import { keyState } from './key-form.ts';
-import { ListPage } from './list-page.tsx';
 import { keysQuery } from './queries.ts';
 import { useRequestAgain } from './use-request-again.ts';
 

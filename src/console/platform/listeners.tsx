@@ -4,13 +4,13 @@ import { read } from '../api/client.ts';
 import type { Listener } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
+import { ListPage } from '../list/list-page.tsx';
 import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { TextField } from '../ui/fields/text-field.tsx';
 import { StateMark } from '../ui/mark.tsx';
 import { Time } from '../ui/time.tsx';
-import { ListPage } from './list-page.tsx';
 import { DeleteListener, ForgetCluster } from './listener-actions.tsx';
 import {
   DOCTOR_COMMAND,

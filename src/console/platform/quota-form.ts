@@ -13,6 +13,8 @@ export const QUOTAS = [
 ] as const;
 export type QuotaName = (typeof QUOTAS)[number][0];
 export type QuotaTexts = Readonly<Record<QuotaName, string>>;
+/** What a person has typed. Absent: not changed. */
+export type QuotaChanges = Partial<QuotaTexts>;
 export type OwnQuotas = { [K in QuotaName]?: number | null };
 
 const NONE = 'none';
@@ -25,28 +27,42 @@ export const quotaTextsOf = ({ quotas }: Pick<Tenant, 'quotas'>): QuotaTexts =>
     }),
   ) as QuotaTexts;
 
+/** The changes without those that are already stored. */
+export function realChanges(stored: QuotaTexts, typed: QuotaChanges): QuotaChanges {
+  const changed = QUOTAS.flatMap(([name]): [string, string][] => {
+    const text = typed[name]?.trim();
+    return text === undefined || text === stored[name] ? [] : [[name, text]];
+  });
+  return Object.fromEntries(changed);
+}
+
+/** The quota that a text means; undefined: that of the policy. */
+function quotaOf(label: string, text: string): number | null | undefined {
+  if (text === '') return undefined;
+  if (text === NONE) return null;
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0)
+    throw new Error(`${label} must be a number from 0, or none, not "${text}".`);
+  return value;
+}
+
 /**
- * The quotas that the texts mean.
+ * The quotas of a tenant with some changes. What was not changed stays, whoever has set it.
  * @throws Error that names the field
  */
-export function quotasOf(texts: QuotaTexts): OwnQuotas {
+export function withQuotas({ quotas }: Pick<Tenant, 'quotas'>, changes: QuotaChanges): OwnQuotas {
   const entries = QUOTAS.flatMap(([name, label]): [string, number | null][] => {
-    const text = texts[name].trim();
-    if (text === '') return [];
-    if (text === NONE) return [[name, null]];
-    const value = Number(text);
-    if (!Number.isFinite(value) || value < 0)
-      throw new Error(`${label} must be a number from 0, or none, not "${text}".`);
-    return [[name, value]];
+    const text = changes[name];
+    const value = text === undefined ? quotas[name] : quotaOf(label, text.trim());
+    return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(entries);
 }
 
-/** The options of `berth tenants` for these quotas. It cannot give a quota back to the policy, so this is null then. */
-export function quotaOptions(before: QuotaTexts, texts: QuotaTexts): string[] | null {
-  const changed = QUOTAS.filter(([name]) => before[name] !== texts[name].trim());
-  if (changed.some(([name]) => texts[name].trim() === '')) return null;
-  return changed.flatMap(([name, , option]) => [option, texts[name].trim()]);
+/** The options of `berth tenants` for these changes. It cannot give a quota back to the policy, so this is null then. */
+export function quotaOptions(changes: QuotaChanges): string[] | null {
+  if (Object.values(changes).includes('')) return null;
+  return QUOTAS.flatMap(([name, , option]) => (changes[name] === undefined ? [] : [option, changes[name]]));
 }
 
 /** The limits that apply, in words. */

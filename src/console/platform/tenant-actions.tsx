@@ -8,7 +8,14 @@ import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { TextField } from '../ui/fields/text-field.tsx';
 import { isolated } from '../ui/isolated.ts';
-import { QUOTAS, quotaOptions, quotasOf, quotaTextsOf } from './quota-form.ts';
+import {
+  QUOTAS,
+  type QuotaChanges,
+  quotaOptions,
+  quotaTextsOf,
+  realChanges,
+  withQuotas,
+} from './quota-form.ts';
 import { useRequestAgain } from './use-request-again.ts';
 
 export function CreateTenant() {
@@ -43,36 +50,39 @@ interface TenantActionProps {
   readonly tenant: Tenant;
 }
 
-/** The quotas, or null while a text is wrong. */
-function bodyOf(texts: Parameters<typeof quotasOf>[0]) {
+/** The body of the request, or null while a text is wrong. */
+function bodyOf(...given: Parameters<typeof withQuotas>) {
   try {
-    return { quotas: quotasOf(texts) };
+    return { quotas: withQuotas(...given) };
   } catch {
     return null;
   }
+}
+
+/**
+ * Changes some quotas. A request replaces all of them, so the others are read first: someone else may have changed them since the page was
+ * shown.
+ */
+async function saveQuotas(tenantId: string, changes: QuotaChanges) {
+  const params = { path: { tenant_id: tenantId } };
+  const stored = await read(platformApi.GET('/v2/tenants/{tenant_id}', { params }));
+  const body = { quotas: withQuotas(stored, changes) };
+  return read(platformApi.PATCH('/v2/tenants/{tenant_id}', { params, body }));
 }
 
 export function EditQuotas({ tenant }: TenantActionProps) {
   const { tenantId } = useTenantApi();
   const { id, name } = tenant;
   const stored = quotaTextsOf(tenant);
-  // null: the form was not changed, and follows what is stored.
-  const [typed, setTyped] = useState<typeof stored | null>(null);
-  const texts = typed ?? stored;
-  const body = bodyOf(texts);
+  // What was not typed follows what is stored.
+  const [typed, setTyped] = useState<QuotaChanges>({});
+  const changes = realChanges(stored, typed);
+  const body = bodyOf(tenant, changes);
   const action = useMutation({
-    mutationFn: async () => {
-      const quotas = quotasOf(texts);
-      return read(
-        platformApi.PATCH('/v2/tenants/{tenant_id}', {
-          params: { path: { tenant_id: id } },
-          body: { quotas },
-        }),
-      );
-    },
+    mutationFn: () => saveQuotas(id, changes),
     onSuccess: useRequestAgain(),
   });
-  const options = quotaOptions(stored, texts);
+  const options = quotaOptions(changes);
   const request = { method: 'PATCH', path: `/v2/tenants/${id}`, tenantId, body } as const;
   return (
     <ActionDialog
@@ -81,7 +91,7 @@ export function EditQuotas({ tenant }: TenantActionProps) {
       title={`Quotas of ${isolated(name)}`}
       acts="Save"
       action={action}
-      onClose={() => setTyped(null)}
+      onClose={() => setTyped({})}
       command={
         body !== null && (
           <ShowCommand
@@ -102,8 +112,8 @@ export function EditQuotas({ tenant }: TenantActionProps) {
         <TextField
           key={quota}
           label={label}
-          value={texts[quota]}
-          onChange={(value) => setTyped({ ...texts, [quota]: value })}
+          value={typed[quota] ?? stored[quota]}
+          onChange={(value) => setTyped({ ...typed, [quota]: value })}
         />
       ))}
     </ActionDialog>
@@ -112,12 +122,9 @@ export function EditQuotas({ tenant }: TenantActionProps) {
 
 export function DeleteTenant({ tenant: { id, name } }: TenantActionProps) {
   const { tenantId } = useTenantApi();
-  const [typed, setTyped] = useState('');
+  const params = { path: { tenant_id: id } };
   const action = useMutation({
-    mutationFn: async () => {
-      if (typed.trim() !== name) throw new Error(`Name of the tenant must be ${name}.`);
-      return read(platformApi.DELETE('/v2/tenants/{tenant_id}', { params: { path: { tenant_id: id } } }));
-    },
+    mutationFn: () => read(platformApi.DELETE('/v2/tenants/{tenant_id}', { params })),
     onSuccess: useRequestAgain(),
   });
   return (
@@ -128,7 +135,7 @@ export function DeleteTenant({ tenant: { id, name } }: TenantActionProps) {
       acts="Delete the tenant"
       isDanger
       action={action}
-      onClose={() => setTyped('')}
+      confirms={{ what: 'the tenant', name }}
       command={
         <ShowCommand
           title="Delete the tenant"
@@ -141,7 +148,6 @@ export function DeleteTenant({ tenant: { id, name } }: TenantActionProps) {
         Its API keys, tags, integrations and tracing projects are deleted too. A tenant with deployments or
         listeners cannot be deleted.
       </p>
-      <TextField label="Name of the tenant, to confirm" value={typed} onChange={setTyped} required />
     </ActionDialog>
   );
 }

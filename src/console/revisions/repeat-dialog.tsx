@@ -70,7 +70,6 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
   const [key] = useState(() => crypto.randomUUID());
   const action = useMutation({
     mutationFn: ({ etag }: RepeatPreview) => repeatRevision(api, kind, path, { etag, key }),
-    onSuccess: onDone,
     onError: (error) => {
       if (isOutdated(error)) void preview.refetch();
     },
@@ -89,7 +88,8 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
           <Button
             variant="primary"
             isBusy={action.isPending || preview.isFetching}
-            onClick={() => action.mutate(preview.data)}
+            // Called only while the dialog is open, so that nobody is taken away from another page.
+            onClick={() => action.mutate(preview.data, { onSuccess: onDone })}
           >
             {WORDS[kind].act}
           </Button>

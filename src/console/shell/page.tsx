@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import { inTitle } from '../ui/isolated.ts';
 import styles from './shell.module.css';
 
 /** Path of the page that was shown last. A page with another path is the result of a navigation. */
@@ -21,7 +22,7 @@ export function Page({ title, actions, children }: PageProps) {
   }, []);
   return (
     <div className={styles['page']}>
-      <title>{`${title} – Berth`}</title>
+      <title>{`${inTitle(title)} – Berth`}</title>
       <div className={styles['heading']}>
         <h1 ref={heading} tabIndex={-1}>
           {title}

@@ -1,5 +1,5 @@
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
-import { ProblemNotice } from '../ui/problem-notice.tsx';
+import { PartProblem } from '../ui/part-problem.tsx';
 import { Page } from './page.tsx';
 
 /** Shown for a URL without a page. */
@@ -15,5 +15,7 @@ export function NotFound() {
 
 /** Shown when a page fails. */
 export function RouteError({ error, reset }: ErrorComponentProps) {
-  return <ProblemNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />;
+  return (
+    <PartProblem error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} reloads />
+  );
 }

@@ -10,7 +10,7 @@ function withCurrent(tenants: readonly TenantChoice[], tenantId: string): readon
   return [...tenants, { id: tenantId, name: tenantId }];
 }
 
-/** Switches to another tenant, and keeps the kind of page. */
+/** Switches to another tenant, and opens its deployments. */
 export function TenantSwitch({ tenantId }: { readonly tenantId: string }) {
   const session = useSession();
   const { data } = useQuery(tenantsQuery(session));

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
-import { platformApi, read } from '../api/client.ts';
+import { listTenants } from '../api/lists.ts';
+import { allOf } from '../api/pages.ts';
 import type { Session } from '../api/types.ts';
 
 /** The tenants that someone can switch to. */
@@ -9,8 +10,6 @@ export interface TenantChoice {
   readonly name: string;
 }
 
-const MAX_TENANTS = 100;
-
 /** Admins of the platform can use tenants in which they have no role. */
 const seesAllTenants = ({ platform_scopes: scopes }: Session) => scopes.includes('admin');
 
@@ -19,9 +18,8 @@ export const tenantsQuery = (session: Session) =>
     queryKey: ['tenants', session.id],
     queryFn: async ({ signal }) => {
       if (!seesAllTenants(session)) return session.tenants;
-      const query = { limit: MAX_TENANTS };
-      const { resources } = await read(platformApi.GET('/v2/tenants', { params: { query }, signal }));
-      return resources.map(({ id, name }) => ({ id, name }));
+      const tenants = await allOf(listTenants, signal);
+      return tenants.map(({ id, name }) => ({ id, name }));
     },
   });
 

@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import styles from './fields/fields.module.css';
+import { TextField } from './fields/text-field.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
 
 /** The part of a mutation that a dialog needs. */
@@ -19,6 +20,8 @@ interface ActionDialogProps {
   readonly isDanger?: boolean;
   /** Name of what the button acts on, for screen readers, if the page has several such buttons. */
   readonly of?: string;
+  /** What loses data asks for its name first. */
+  readonly confirms?: { readonly what: string; readonly name: string };
   /** Called when the dialog closes, so that a form starts empty. */
   readonly onClose?: () => void;
   /**
@@ -34,19 +37,23 @@ interface ActionDialogProps {
 
 /** A button that opens a dialog, in which the user confirms an action or fills its form. */
 export function ActionDialog(props: ActionDialogProps) {
-  const { opens, title, acts, action, isDanger = false, of, result, command, children } = props;
+  const { opens, title, acts, action, isDanger = false, of, confirms, result, command, children } = props;
   const [isOpen, setOpen] = useState(false);
+  const [typed, setTyped] = useState('');
   const form = useId();
+  const isConfirmed = confirms === undefined || typed.trim() === confirms.name.trim();
   const close = () => {
     // The result of a running action could not be shown again.
     if (action.isPending) return;
     setOpen(false);
+    setTyped('');
     action.reset();
     props.onClose?.();
   };
   function submit(event: FormEvent) {
     event.preventDefault();
-    if (!action.isPending) action.mutate(undefined, { onSuccess: () => result === undefined && close() });
+    if (!action.isPending && isConfirmed)
+      action.mutate(undefined, { onSuccess: () => result === undefined && close() });
   }
   return (
     <>
@@ -63,6 +70,13 @@ export function ActionDialog(props: ActionDialogProps) {
           <>
             <form id={form} onSubmit={submit} className={styles['form']}>
               {children}
+              {confirms !== undefined && (
+                <TextField
+                  label={`Type the name of ${confirms.what} to confirm`}
+                  value={typed}
+                  onChange={setTyped}
+                />
+              )}
             </form>
             {action.error !== null && <ProblemNotice error={action.error} />}
             <div className={styles['row']}>
@@ -71,6 +85,7 @@ export function ActionDialog(props: ActionDialogProps) {
                 form={form}
                 variant={isDanger ? 'danger' : 'primary'}
                 isBusy={action.isPending}
+                disabled={!isConfirmed}
               >
                 {acts}
               </Button>

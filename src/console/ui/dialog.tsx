@@ -1,6 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type ReactNode, useEffect } from 'react';
 import styles from './ui.module.css';
+import { useHold } from './unsaved.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -17,6 +18,7 @@ let blocking = 0;
 
 /** A modal dialog. The focus stays in it, and returns to where it was. */
 export function Dialog({ title, isOpen, onClose, onlyByButton = false, children }: DialogProps) {
+  useHold(isOpen);
   const isBlocking = isOpen && onClose === undefined;
   useEffect(() => {
     if (!isBlocking) return;

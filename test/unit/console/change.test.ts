@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../../../src/console/api/types.ts';
-import { changeField, documentOf, MASK, patchOf, withoutValues } from '../../../src/console/edit/document.ts';
+import { MASK, withoutValues } from '../../../src/console/change/masked.ts';
+import { changeField, documentOf, patchOf } from '../../../src/console/edit/document.ts';
 import { changesBetween, merged, othersChanges } from '../../../src/console/edit/merge.ts';
 import type { JsonObject } from '../../../src/console/form/json.ts';
 import { fromYaml, toYaml, valueOfYaml } from '../../../src/console/form/yaml.ts';

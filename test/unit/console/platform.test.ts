@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { tokenFiltersOf, tokenOptions } from '../../../src/console/access/filters.ts';
+import { keyState } from '../../../src/console/access/key-state.ts';
 import type { Listener, Session, Usage } from '../../../src/console/api/types.ts';
 import { choicesOf, firstChoice } from '../../../src/console/device/choices.ts';
 import { actorKind, actorName } from '../../../src/console/history/actor-text.ts';
@@ -9,7 +10,7 @@ import {
   localTimeOf,
   timeOfLocal,
 } from '../../../src/console/history/filters.ts';
-import { expiryOf, keyState, ownerOf } from '../../../src/console/platform/key-form.ts';
+import { expiryOf, ownerOf } from '../../../src/console/platform/key-form.ts';
 import {
   lagText,
   listenerFindings,
@@ -19,8 +20,9 @@ import { policyRows } from '../../../src/console/platform/policy-rows.ts';
 import {
   limitsText,
   quotaOptions,
-  quotasOf,
   quotaTextsOf,
+  realChanges,
+  withQuotas,
 } from '../../../src/console/platform/quota-form.ts';
 import { sectionsFor } from '../../../src/console/platform/sections.ts';
 import { isAdminOf, scopesIn } from '../../../src/console/session/rights.ts';
@@ -167,22 +169,31 @@ describe('API keys', () => {
 });
 
 describe('quotas', () => {
-  const texts = quotaTextsOf({ quotas: { deployments: 5, cpu: null } });
+  const tenant = { quotas: { deployments: 5, cpu: null } };
+  const stored = quotaTextsOf(tenant);
 
   test('become numbers, none or empty, and back', () => {
-    expect(texts).toMatchObject({ deployments: '5', cpu: 'none', memory_mb: '' });
-    expect(quotasOf(texts)).toEqual({ deployments: 5, cpu: null });
+    expect(stored).toMatchObject({ deployments: '5', cpu: 'none', memory_mb: '' });
+    expect(withQuotas({ quotas: {} }, stored)).toEqual({ deployments: 5, cpu: null });
+  });
+
+  test('that were not changed stay as someone else has set them meanwhile', () => {
+    const changes = realChanges(stored, { deployments: ' 5 ', cpu: '4', gpus: '' });
+    expect(changes).toEqual({ cpu: '4' });
+    const meanwhile = { quotas: { deployments: 9, storage_gi: 100 } };
+    expect(withQuotas(meanwhile, changes)).toEqual({ deployments: 9, storage_gi: 100, cpu: 4 });
+    expect(withQuotas(meanwhile, { deployments: '' })).toEqual({ storage_gi: 100 });
   });
 
   test('name the field of a text that is no quota', () => {
-    expect(() => quotasOf({ ...texts, memory_mb: 'much' })).toThrow(
+    expect(() => withQuotas(tenant, { memory_mb: 'much' })).toThrow(
       'Memory (MiB) must be a number from 0, or none, not "much".',
     );
   });
 
   test('have a command unless a quota returns to the policy', () => {
-    expect(quotaOptions(texts, { ...texts, gpus: '2' })).toEqual(['--gpus', '2']);
-    expect(quotaOptions(texts, { ...texts, deployments: '' })).toBeNull();
+    expect(quotaOptions({ gpus: '2' })).toEqual(['--gpus', '2']);
+    expect(quotaOptions({ deployments: '' })).toBeNull();
   });
 
   test('are shown with their limits', () => {

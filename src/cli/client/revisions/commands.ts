@@ -5,6 +5,7 @@ import { DEPLOYMENT } from '../arguments.ts';
 import { apiCommand, calling } from '../call.ts';
 import { EXIT_HELP } from '../exit-codes.ts';
 import { takesWait, type WaitOptions } from '../wait.ts';
+import type { DryRunOptions } from './dry-run.ts';
 
 /** `berth revisions …`. */
 
@@ -15,24 +16,30 @@ const REVISION = ['[revision]', 'id or number of the revision; default: the late
 type Name = string;
 type Word = string | undefined;
 
+/** The options of a command that creates a revision from another one. */
+const takesRepeatOptions = (made: Command) =>
+  takesWait(made.option('--dry-run', 'only print what would change', false));
+
+type RepeatOptions = WaitOptions & DryRunOptions;
+
 const rollback = (host: Host) =>
-  takesWait(
+  takesRepeatOptions(
     apiCommand('rollback', 'create a new revision with the content of an older one, including its secrets')
       .argument(...DEPLOYMENT)
       .argument('<revision>', 'id or number of the revision'),
   ).action(
-    calling(host, async (context, name: Name, word: string, options: WaitOptions) =>
+    calling(host, async (context, name: Name, word: string, options: RepeatOptions) =>
       (await revisions()).again(context, 'rollback', [name, word], options),
     ),
   );
 
 const redeploy = (host: Host) =>
-  takesWait(
+  takesRepeatOptions(
     apiCommand('redeploy', 'create a new revision with the same content')
       .argument(...DEPLOYMENT)
       .argument(...REVISION),
   ).action(
-    calling(host, async (context, name: Name, word: Word, options: WaitOptions) =>
+    calling(host, async (context, name: Name, word: Word, options: RepeatOptions) =>
       (await revisions()).again(context, 'redeploy', [name, word], options),
     ),
   );

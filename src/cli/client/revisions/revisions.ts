@@ -8,7 +8,8 @@ import { findRevisionId, lookUpDeployment, type Revision, revisionsOf } from '..
 import { age, cell, fields, table } from '../table.ts';
 import { settle, type WaitOptions, waitSeconds } from '../wait.ts';
 import { buildLogText, followedBuildLog, storedBuildLog } from './build-log.ts';
-import { createdRevision } from './created-revision.ts';
+import { createdRevision, dryRunOf } from './created-revision.ts';
+import { checkDryRun, type DryRunOptions, showDryRun } from './dry-run.ts';
 
 /** `berth revisions …`. */
 
@@ -150,17 +151,21 @@ async function waited(
   }
 }
 
-/** Creates a new revision from an older one. */
+/** Creates a new revision from an older one, or shows what it would change. */
 export async function again(
   context: Context,
   action: 'rollback' | 'redeploy',
   [name, word]: readonly [string, string | undefined],
-  options: WaitOptions,
+  options: WaitOptions & DryRunOptions,
 ): Promise<End | undefined> {
+  checkDryRun(options);
   const seconds = waitSeconds(options);
   const deployment = await lookUpDeployment(context.client, name, true);
   const path = await pathTo(context, deployment, word);
-  const params = { path, header: { 'Idempotency-Key': randomUUID() } };
-  const made = createdRevision(await context.client.POST(`${REVISION}/${action}`, { params }));
+  const header = { 'Idempotency-Key': randomUUID() };
+  const params = options.dryRun ? { path, query: { dry_run: true } } : { path, header };
+  const answer = await context.client.POST(`${REVISION}/${action}`, { params });
+  if (options.dryRun) return await showDryRun(context, dryRunOf(answer));
+  const made = createdRevision(answer);
   return seconds === null ? await shown(context, made) : await waited(context, deployment, made, seconds);
 }

@@ -1,22 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { deploymentKey } from '../api/keys.ts';
 import type { Deployment } from '../api/types.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { ProblemNotice } from '../ui/problem-notice.tsx';
+import { ActionDialog } from '../ui/action-dialog.tsx';
 import styles from './change.module.css';
 import { deleteCommand } from './commands.ts';
 import type { DeleteOptions } from './request-parts.ts';
 import { deleteDeployment } from './requests.ts';
-
-interface DeleteDialogProps {
-  readonly deployment: Deployment;
-  readonly onClose: () => void;
-}
 
 interface OptionProps {
   readonly label: string;
@@ -42,27 +35,29 @@ function consequence({ keepsWorkloads, isForced }: DeleteOptions): string {
     : 'The deployment is deleted with its database and cache. If the platform has a grace period, no pods run during this time, and you can restore the deployment with its data. Otherwise the data is lost.';
 }
 
-/** Asks before a deployment is deleted. */
-export function DeleteDialog({ deployment, onClose }: DeleteDialogProps) {
-  const id = useId();
+const FIRST: DeleteOptions = { deletesTracingProject: false, keepsWorkloads: false, isForced: false };
+
+/** Asks for the name before a deployment is deleted. */
+export function DeleteButton({ deployment }: { readonly deployment: Deployment }) {
   const api = useTenantApi();
   const client = useQueryClient();
   const isAdmin = useScope('admin');
-  const [typed, setTyped] = useState('');
-  const [options, setOptions] = useState<DeleteOptions>({
-    deletesTracingProject: false,
-    keepsWorkloads: false,
-    isForced: false,
-  });
-  const remove = useMutation({
+  const [options, setOptions] = useState(FIRST);
+  const action = useMutation({
     mutationFn: () => deleteDeployment(api, deployment, options),
-    onSuccess: () => {
-      void client.invalidateQueries({ queryKey: deploymentKey(api.tenantId, deployment.id) });
-      onClose();
-    },
+    onSuccess: () => void client.invalidateQueries({ queryKey: deploymentKey(api.tenantId, deployment.id) }),
   });
   return (
-    <Dialog title="Delete this deployment" isOpen onClose={onClose}>
+    <ActionDialog
+      opens="Delete"
+      title="Delete this deployment"
+      acts="Delete"
+      isDanger
+      action={action}
+      confirms={{ what: 'the deployment', name: deployment.name }}
+      onClose={() => setOptions(FIRST)}
+      command={<ShowCommand title="Delete this deployment" {...deleteCommand(deployment, options)} />}
+    >
       <p>
         <strong>{deployment.name}</strong>
       </p>
@@ -86,22 +81,6 @@ export function DeleteDialog({ deployment, onClose }: DeleteDialogProps) {
           />
         </>
       )}
-      <p>
-        <label htmlFor={id}>Type the name of the deployment to confirm: </label>
-        <input id={id} value={typed} autoComplete="off" onChange={({ target }) => setTyped(target.value)} />
-      </p>
-      {remove.error !== null && <ProblemNotice error={remove.error} />}
-      <div className={styles['buttons']}>
-        <Button
-          variant="danger"
-          disabled={typed.trim() !== deployment.name.trim()}
-          isBusy={remove.isPending}
-          onClick={() => remove.mutate()}
-        >
-          Delete
-        </Button>
-        <ShowCommand title="Delete this deployment" {...deleteCommand(deployment, options)} />
-      </div>
-    </Dialog>
+    </ActionDialog>
   );
 }
