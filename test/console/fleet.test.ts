@@ -39,6 +39,9 @@ describeConsole('fleet', (world) => {
     await dialog.getByRole('tab', { name: 'curl' }).click();
     await dialog.getByText('/v2/deployments?status=READY').waitFor();
     await checkPage(page);
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"))');
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    await dialog.getByText('Copying failed.').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Show command');

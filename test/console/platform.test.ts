@@ -69,7 +69,7 @@ describeConsole('platform', (world) => {
     await checkPage(page);
     await page.goBack();
     await row.getByRole('button', { name: `Delete ${name}` }).click();
-    await page.getByLabel('Name of the tenant, to confirm').fill(name);
+    await page.getByLabel('Type the name of the tenant to confirm').fill(name);
     await confirmIn(page, 'Delete the tenant');
     await row.waitFor({ state: 'detached' });
   });
