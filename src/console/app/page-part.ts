@@ -1,5 +1,5 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
-import { loadPart } from '../ui/missing-part.ts';
+import { loadPart } from '../ui/late/missing-part.ts';
 
 /**
  * A page that is loaded when it is opened. The router would load the whole console again by itself if the file is missing, even while a

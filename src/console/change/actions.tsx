@@ -2,8 +2,8 @@ import { lazy, useState } from 'react';
 import type { Deployment } from '../api/types.ts';
 import { useScope } from '../session/use-scope.ts';
 import { Button } from '../ui/button.tsx';
-import { LatePart } from '../ui/late-part.tsx';
-import { loadPart } from '../ui/missing-part.ts';
+import { LatePart } from '../ui/late/late-part.tsx';
+import { loadPart } from '../ui/late/missing-part.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { RestoreButton } from './restore-button.tsx';
 

@@ -23,7 +23,7 @@ export function RestoreButton({ deployment }: { readonly deployment: Deployment 
     },
     onSuccess: ({ start, restored }) => {
       void client.invalidateQueries({ queryKey: deploymentKey(api.tenantId, deployment.id) });
-      // This button disappears with the deletion, perhaps before the response. Whoever has left the page stays where they are.
+      // This button disappears with the deletion, perhaps before the response. A person who has left the page stays where they are.
       if (path() === start) void follow(restored);
     },
   });

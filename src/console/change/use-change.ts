@@ -72,7 +72,7 @@ export function useChange(onApplied: (deployment: Deployment) => void) {
     plan,
     apply: {
       isPending: apply.isPending,
-      // Callbacks of `mutate` are called only while the page is shown, so that nobody is taken away from another page.
+      // Callbacks of `mutate` are called only while the page is shown, so that a person who has left is not brought to another page.
       mutate: (request: Request) => apply.mutate(request, { onSuccess: onApplied }),
     },
     error: apply.error ?? plan.error,

@@ -2,7 +2,7 @@ import { Tabs } from '@base-ui/react/tabs';
 import { useState } from 'react';
 import { apiUrl } from '../app/addresses.ts';
 import { Button } from '../ui/button.tsx';
-import { CopyableText } from '../ui/copyable-text.tsx';
+import { CopyableText } from '../ui/copy/copyable-text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import styles from '../ui/ui.module.css';
 import { type ApiRequest, type Commands, curlCommand } from './commands.ts';

@@ -34,7 +34,7 @@ export function useCreation(onCreated: (deployment: Deployment) => void) {
     create: {
       isPending: create.isPending,
       reset: create.reset,
-      // Callbacks of `mutate` are called only while the page is shown, so that nobody is taken away from another page.
+      // Callbacks of `mutate` are called only while the page is shown, so that a person who has left is not brought to another page.
       mutate: (planned: PlannedCreation) => create.mutate(planned, { onSuccess: onCreated }),
     },
     error: create.error ?? plan.error,

@@ -3,7 +3,7 @@ import { useRef } from 'react';
 import styles from '../change/change.module.css';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { useHold } from '../ui/unsaved.ts';
+import { useHold } from '../ui/late/unsaved.ts';
 
 /** Asks before a navigation would lose what was typed. */
 

@@ -7,10 +7,10 @@ import { scopesIn } from '../session/rights.ts';
 import { useSession } from '../session/session-gate.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { SecretOnce } from '../ui/copy/secret-once.tsx';
 import { ChoiceField } from '../ui/fields/choice-field.tsx';
 import fields from '../ui/fields/fields.module.css';
 import { TextField } from '../ui/fields/text-field.tsx';
-import { SecretOnce } from '../ui/secret-once.tsx';
 import { expiryOf, KEY_SCOPES, type KeyScope, LIFETIMES } from './key-form.ts';
 import { useRequestAgain } from './use-request-again.ts';
 

@@ -6,10 +6,10 @@ import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { SecretOnce } from '../ui/copy/secret-once.tsx';
 import { ChoiceField } from '../ui/fields/choice-field.tsx';
 import { TextField } from '../ui/fields/text-field.tsx';
 import { isolated } from '../ui/isolated.ts';
-import { SecretOnce } from '../ui/secret-once.tsx';
 import { useRequestAgain } from './use-request-again.ts';
 
 const PROVIDERS = [

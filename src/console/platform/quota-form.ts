@@ -47,7 +47,7 @@ function quotaOf(label: string, text: string): number | null | undefined {
 }
 
 /**
- * The quotas of a tenant with some changes. What was not changed stays, whoever has set it.
+ * The quotas of a tenant with some changes. What was not changed stays as it is stored.
  * @throws Error that names the field
  */
 export function withQuotas({ quotas }: Pick<Tenant, 'quotas'>, changes: QuotaChanges): OwnQuotas {

@@ -88,7 +88,7 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
           <Button
             variant="primary"
             isBusy={action.isPending || preview.isFetching}
-            // Called only while the dialog is open, so that nobody is taken away from another page.
+            // Called only while the dialog is open, so that a person who has left is not brought to another page.
             onClick={() => action.mutate(preview.data, { onSuccess: onDone })}
           >
             {WORDS[kind].act}

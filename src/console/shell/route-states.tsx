@@ -1,5 +1,5 @@
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
-import { PartProblem } from '../ui/part-problem.tsx';
+import { PartProblem } from '../ui/late/part-problem.tsx';
 import { Page } from './page.tsx';
 
 /** Shown for a URL without a page. */

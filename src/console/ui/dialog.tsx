@@ -1,7 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type ReactNode, useEffect } from 'react';
+import { useHold } from './late/unsaved.ts';
 import styles from './ui.module.css';
-import { useHold } from './unsaved.ts';
 
 interface DialogProps {
   readonly title: string;

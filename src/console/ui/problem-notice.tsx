@@ -1,6 +1,6 @@
 import { Problem } from '../api/problem.ts';
 import { Button } from './button.tsx';
-import { MissingPart } from './missing-part.ts';
+import { MissingPart } from './late/missing-part.ts';
 import styles from './ui.module.css';
 
 interface ProblemNoticeProps {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { allOf } from '../../../src/console/api/pages.ts';
 import { inTitle, isolated } from '../../../src/console/ui/isolated.ts';
-import { loadPart, MissingPart, mayReload } from '../../../src/console/ui/missing-part.ts';
+import { loadPart, MissingPart, mayReload } from '../../../src/console/ui/late/missing-part.ts';
 
 describe('a missing part of the console', () => {
   test('is loaded again at most once a minute', () => {

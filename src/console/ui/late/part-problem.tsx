@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
-import { MissingPart, reloadIfAllowed } from './missing-part.ts';
-import { ProblemNotice } from './problem-notice.tsx';
+import { ProblemNotice } from '../problem-notice.tsx';
+import { MissingPart } from './missing-part.ts';
+import { reloadIfAllowed } from './reload.ts';
 
 interface PartProblemProps {
   readonly error: Error;

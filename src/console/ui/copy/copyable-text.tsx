@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { Button } from './button.tsx';
-import styles from './ui.module.css';
+import { Button } from '../button.tsx';
+import styles from '../ui.module.css';
 
 /** Copies a text. Browsers can forbid it, and have no clipboard for pages without HTTPS. */
 async function copy(text: string): Promise<string> {

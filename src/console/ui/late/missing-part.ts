@@ -1,5 +1,3 @@
-import { isHeld } from './unsaved.ts';
-
 /** Parts of the console that are loaded when they are needed, and can be missing after an upgrade of the API. */
 
 /** A part could not be loaded. */
@@ -20,7 +18,6 @@ export const loadPart = <T>(load: () => Promise<T>): Promise<T> =>
     throw new MissingPart(cause);
   });
 
-const RELOADED = 'berth-reloaded-at';
 const PAUSE_MS = 60_000;
 
 /**
@@ -30,10 +27,3 @@ const PAUSE_MS = 60_000;
  */
 export const mayReload = (last: string | null, now: number, isKept: boolean): boolean =>
   !isKept && now - Number(last ?? 0) > PAUSE_MS;
-
-/** Loads the page again, if this is allowed now. */
-export function reloadIfAllowed(): void {
-  if (!mayReload(sessionStorage.getItem(RELOADED), Date.now(), isHeld())) return;
-  sessionStorage.setItem(RELOADED, String(Date.now()));
-  window.location.reload();
-}
