@@ -49,6 +49,7 @@ const routes = {
     return await sql('INSERT INTO notes (value) VALUES ($1) RETURNING value', [value]);
   },
   'GET /rows': () => sql('SELECT value FROM notes ORDER BY id'),
+  'GET /migrations': () => sql('SELECT name FROM migrations ORDER BY at'),
   'GET /database': () => sql('SELECT current_user, version()'),
   'POST /cache': (value) => cache('SET', 'note', value),
   'GET /cache': () => cache('GET', 'note'),

@@ -1,6 +1,6 @@
 /** A process starts, and the streams of its lists are cut: it has each complete list before it acts. */
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import { isStreamedList } from '../proxies/kubernetes-request.ts';
@@ -34,8 +34,12 @@ const CUTS = {
   ended: { says: 'ended in order after its first object', afterEvents: 1, how: 'end' },
 } as const satisfies Record<string, Cut & { says: string }>;
 
-/** No deployment here has a route, so lists of Ingresses are empty and cannot be cut after an object. */
-const isEmpty = (name: string) => name.endsWith(`/${RESOURCES.Ingress.plural}`);
+const isListOf = (name: string, ...kinds: readonly Resource[]) =>
+  kinds.some(({ plural }) => name.endsWith(`/${plural}`));
+/** Deployments do not wait for the caches of tasks, which a cluster need not have. */
+const isOfTasks = (name: string) => isListOf(name, RESOURCES.DeploymentTask, RESOURCES.Job);
+/** No deployment here has a route or a task, so these lists are empty and cannot be cut after an object. */
+const isEmpty = (name: string) => isOfTasks(name) || isListOf(name, RESOURCES.Ingress);
 
 const changedMeanwhile: Workload = {
   name: 'changed-while-away',
@@ -69,7 +73,7 @@ function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<str
 export interface AfterCuts {
   /** All requests of the role to the API server since its start. */
   readonly requests: readonly KubernetesExchange[];
-  /** Names of the watches that fill the caches of the role. */
+  /** Names of the watches that fill the caches for deployments. */
   readonly watched: readonly string[];
   /** Names of the watches whose first list was cut. */
   readonly cut: ReadonlySet<string>;
@@ -144,7 +148,8 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
       if (left.length > 0) return [broken(`not cut: ${left.join(', ')}`)];
       const requests = world.kubernetes.exchanges(role).filter(({ at }) => at >= begun);
       // A reset may overtake the head of the response, so the role may not know that the server supports streams.
-      return [...late, ...afterCuts({ requests, watched: names, cut: ended, hasBegun: name !== 'at-once' })];
+      const watched = names.filter((each) => !isOfTasks(each));
+      return [...late, ...afterCuts({ requests, watched, cut: ended, hasBegun: name !== 'at-once' })];
     },
   };
 }
