@@ -3,8 +3,8 @@ import { read, type TenantApi } from '../api/client.ts';
 import { deploymentKey } from '../api/keys.ts';
 import { pagesOptions } from '../api/pages.ts';
 import type { Task } from '../api/types.ts';
-import { isFinal } from './task-state.ts';
 import type { TaskRequest } from './task-request.ts';
+import { isFinal } from './task-state.ts';
 
 /** What the pages of tasks request. */
 
@@ -50,7 +50,12 @@ export const taskQuery = (api: TenantApi, deploymentId: string, taskId: string) 
  * @param key the same key runs the command once, even if the response was lost
  * @throws Problem
  */
-export const runTask = (api: TenantApi, deploymentId: string, body: TaskRequest, key: string): Promise<Task> =>
+export const runTask = (
+  api: TenantApi,
+  deploymentId: string,
+  body: TaskRequest,
+  key: string,
+): Promise<Task> =>
   read<Task>(
     api.POST('/v2/deployments/{deployment_id}/tasks', {
       params: { path: { deployment_id: deploymentId }, header: { 'Idempotency-Key': key } },

@@ -59,7 +59,10 @@ export function wordsOf(line: string): readonly string[] | null {
 }
 
 /** The command of a form; null: it ends inside of a quote. */
-export function commandOf({ line, usesShell }: Pick<TaskForm, 'line' | 'usesShell'>): readonly string[] | null {
+export function commandOf({
+  line,
+  usesShell,
+}: Pick<TaskForm, 'line' | 'usesShell'>): readonly string[] | null {
   if (!usesShell) return wordsOf(line);
   return line.trim() === '' ? [] : ['sh', '-c', line.trim()];
 }
