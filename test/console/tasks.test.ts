@@ -28,7 +28,10 @@ describeConsole('tasks', (world) => {
     await checkPage(page);
 
     await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
-    await page.getByRole('row', { name: /exit-7/ }).getByText('FAILED').waitFor();
+    await page
+      .getByRole('row', { name: /exit-7/ })
+      .getByText('FAILED', { exact: true })
+      .waitFor();
     await checkPage(page);
     await run('sleep');
     await facts.getByText('RUNNING', { exact: true }).waitFor();

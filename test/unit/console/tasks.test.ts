@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { logCommand, logPath } from '../../../src/console/logs/log-filters.ts';
-import { commandOf, EMPTY_FORM, requestOf, runCommand, wordsOf } from '../../../src/console/tasks/task-request.ts';
-import { hasOutput, isFinal, markOf, reasonOf, shortWords } from '../../../src/console/tasks/task-state.ts';
 import type { Task } from '../../../src/console/api/types.ts';
+import { logCommand, logPath } from '../../../src/console/logs/log-filters.ts';
+import {
+  commandOf,
+  EMPTY_FORM,
+  requestOf,
+  runCommand,
+  wordsOf,
+} from '../../../src/console/tasks/task-request.ts';
+import { hasOutput, isFinal, markOf, reasonOf, shortWords } from '../../../src/console/tasks/task-state.ts';
 
 const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 const task = (changes: Partial<Task>) =>
@@ -17,14 +23,21 @@ describe('wordsOf', () => {
   });
 
   test('is null when a quote is not closed, or a backslash stands at the end', () => {
-    for (const line of [`echo 'a`, 'echo "a', 'echo "a\\"', 'echo a\\']) expect(wordsOf(line), line).toBeNull();
+    for (const line of [`echo 'a`, 'echo "a', 'echo "a\\"', 'echo a\\'])
+      expect(wordsOf(line), line).toBeNull();
   });
 });
 
 describe('the request of a task', () => {
   test('has only what was typed', () => {
     expect(requestOf({ ...EMPTY_FORM, line: 'migrate' })).toEqual({ command: ['migrate'] });
-    const form = { line: 'echo $HOME', usesShell: true, component: 'queue', revision: ID, timeout: '60' } as const;
+    const form = {
+      line: 'echo $HOME',
+      usesShell: true,
+      component: 'queue',
+      revision: ID,
+      timeout: '60',
+    } as const;
     expect(requestOf(form)).toEqual({
       command: ['sh', '-c', 'echo $HOME'],
       component: 'queue',
@@ -41,7 +54,9 @@ describe('the request of a task', () => {
 
   test('has a command line with the options before the name', () => {
     const body = { command: ['sh', '-c', 'echo $HOME'], component: 'queue', timeout_seconds: 60 } as const;
-    expect(runCommand('shop', body)).toBe(`berth run --component queue --timeout 60 shop -- sh -c 'echo $HOME'`);
+    expect(runCommand('shop', body)).toBe(
+      `berth run --component queue --timeout 60 shop -- sh -c 'echo $HOME'`,
+    );
     expect(runCommand('shop', { command: ['migrate'], revision_id: ID })).toBe(
       `berth run --revision ${ID} shop -- migrate`,
     );
