@@ -90,7 +90,7 @@ describeConsole('the main job without a terminal', (world) => {
     });
     print('the shop is open');
     await page.getByRole('link', { name: 'Logs' }).click();
-    await page.getByLabel('Component').selectOption('queue');
+    await page.getByLabel('Component', { exact: true }).selectOption('queue');
     await page.getByRole('region', { name: 'Lines of the log' }).getByText('the shop is open').waitFor();
 
     await page.getByRole('button', { name: 'Delete' }).click();

@@ -26,7 +26,7 @@ const rowOf = (number: number): Row => ({
   name: `row-${number}`,
   status: 'READY',
   conditions: [],
-  source: 'external_docker',
+  source: 'external_image',
   source_config: {},
   image_version: '1.0.0',
   active_revision_id: null,

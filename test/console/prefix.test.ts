@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
 import { startIdentityProvider, type TestProvider } from '../integration/harness/identity-provider.ts';
+import { uniqueName } from '../integration/harness/namespaces.ts';
 import { describeConsole, signInWithKey } from './harness/console.ts';
 import { startProxy } from './harness/proxy.ts';
 
@@ -17,10 +20,17 @@ describeConsole('behind a path prefix', (world) => {
     const [port = 0] = await freePorts(1);
     url = `http://localhost:${port}${PREFIX}`;
     provider = await startIdentityProvider(`${url}/v2/auth/callback`);
+    const groups = [
+      { issuer: provider.issuer, group: 'shop', tenant: world.stack.tenantId, roles: ['viewer'] },
+    ];
+    const policy = join(world.stack.stateDir, `${uniqueName('policy')}.yaml`);
+    // JSON is YAML.
+    writeFileSync(policy, JSON.stringify({ access: { groups } }));
     const settings = {
       ...world.stack.settings,
       BERTH_PORT: '0',
       BERTH_PUBLIC_URL: url,
+      BERTH_POLICY_FILE: policy,
       BERTH_OIDC_ISSUER: provider.issuer,
       BERTH_OIDC_CLIENT_ID: provider.clientId,
       BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
@@ -52,11 +62,10 @@ describeConsole('behind a path prefix', (world) => {
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     expect(page.url()).toBe(`${url}/console${path}`);
 
-    provider.person = { sub: 'ada', email: 'ada@example.com', groups: [] };
-    const other = await world.open({ url, path: '/', isSignedIn: false });
+    provider.person = { sub: 'ada', email: 'ada@example.com', groups: ['shop'] };
+    const other = await world.open({ url, path, isSignedIn: false });
     await other.getByRole('link', { name: /^Sign in with 127/ }).click();
-    // The policy of the tests gives this person no role.
-    await other.getByRole('heading', { name: 'No tenant' }).waitFor();
-    expect(other.url()).toBe(`${url}/console/`);
+    await other.getByRole('heading', { name: 'Usage' }).waitFor();
+    expect(other.url()).toBe(`${url}/console${path}`);
   });
 });
