@@ -30,7 +30,7 @@ describeConsole('behind a path prefix', (world) => {
       ...world.stack.settings,
       BERTH_PORT: '0',
       BERTH_PUBLIC_URL: url,
-      BERTH_POLICY_FILE: policy,
+      BERTH_POLICY: policy,
       BERTH_OIDC_ISSUER: provider.issuer,
       BERTH_OIDC_CLIENT_ID: provider.clientId,
       BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
