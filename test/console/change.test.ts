@@ -2,8 +2,11 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
+import { berthClient } from '../integration/harness/berth-setup.ts';
+import { type LogNode, startLogNode } from '../integration/harness/log-node.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
+import { makePrintingPod } from './harness/printing-pod.ts';
 
 const GOOD = 'registry.example/main/web:1.0.0';
 /** The simulated nodes report that its name is invalid, which fails at once. */
@@ -23,8 +26,10 @@ async function planAndApply(page: Page, text: RegExp): Promise<void> {
 
 describeConsole('the main job without a terminal', (world) => {
   let berth: BerthProcess;
+  let node: LogNode;
   let url = '';
   beforeAll(async () => {
+    node = await startLogNode();
     const [port = 0] = await freePorts(1);
     url = `http://localhost:${port}`;
     const settings = {
@@ -35,10 +40,14 @@ describeConsole('the main job without a terminal', (world) => {
     };
     berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'grace', settings });
   });
-  afterAll(() => berth?.stop());
+  afterAll(async () => {
+    await berth?.stop();
+    await node?.stop();
+  });
 
-  test('creates, scales, breaks, repairs, deletes and restores a deployment', async () => {
-    const page = await world.open({ url, path: world.pathOf('/deployments') });
+  test('creates, scales, breaks, repairs, deletes and restores a deployment, and reads its logs', async () => {
+    // A listener that is busy answers late, and the page of the logs tries again.
+    const page = await world.open({ url, path: world.pathOf('/deployments'), expected: /status of 50[34]/ });
     await page.getByRole('link', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Create a deployment' }).waitFor();
     await page.getByLabel('name (required)').fill('main-shop');
@@ -71,6 +80,19 @@ describeConsole('the main job without a terminal', (world) => {
     await planAndApply(page, /Pods are replaced: api/);
     await progress(page).getByText('READY: the cluster runs').waitFor();
 
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const { body } = await world.api.call<{ latest_revision_id: string }>('GET', `/v2/deployments/${id}`);
+    const { print } = await makePrintingPod(node, {
+      name: 'main-shop',
+      deploymentId: id,
+      revisionId: body.latest_revision_id,
+      namespace: world.stack.namespace,
+    });
+    print('the shop is open');
+    await page.getByRole('link', { name: 'Logs' }).click();
+    await page.getByLabel('Component', { exact: true }).selectOption('queue');
+    await page.getByRole('region', { name: 'Lines of the log' }).getByText('the shop is open').waitFor();
+
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete this deployment' });
     await dialog.getByLabel('Type the name').fill('main-shop');
@@ -79,9 +101,24 @@ describeConsole('the main job without a terminal', (world) => {
     await page.getByRole('button', { name: 'Restore' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await progress(page).getByText('READY: the cluster runs').waitFor();
-    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     await world.api.call('DELETE', `/v2/deployments/${id}`);
     expect(page.url()).toContain('follow=');
+  });
+
+  test('a deletion by someone else during an edit keeps what was typed, and says why nothing is planned', async () => {
+    const { id } = await world.api.create(smallDeployment('removed-shop'));
+    const path = world.pathOf(`/deployments/${id}/edit`);
+    const page = await world.open({ url, path, expected: /status of 409/ });
+    await page.getByLabel('image_uri').fill(BAD);
+    await berthClient(world.stack.apiKey, () => url).call('DELETE', `/v2/deployments/${id}`);
+    await page.getByText('The deployment is being deleted. Restore it before you change it.').waitFor();
+    await page.getByRole('button', { name: 'Continue with my changes' }).click();
+    const rejected = page.waitForResponse((response) => response.status() === 409);
+    await page.getByRole('button', { name: 'Plan', exact: true }).click();
+    await rejected;
+    await page.getByRole('alert').getByText('Request id').waitFor();
+    expect(await page.getByLabel('image_uri').inputValue()).toBe(BAD);
+    await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
 
   test('the pages and dialogs of actions have no violations', async () => {

@@ -2,8 +2,9 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { isolated } from '../../src/console/ui/isolated.ts';
 import { describeConsole } from './harness/console.ts';
-import { type HostileApi, type Mode, standInForApi } from './hostile/hostile-api.ts';
+import type { Mode } from './hostile/hostile-api.ts';
 import { hostileProblems } from './hostile/hostile-checks.ts';
+import { openHostile, show } from './hostile/hostile-page.ts';
 import { hostileText } from './hostile/hostile-values.ts';
 
 /** Parameters of paths that are not ids. */
@@ -57,14 +58,7 @@ interface TriedPage {
 }
 
 describeConsole('hostile content', (world) => {
-  async function open(mode: Mode): Promise<{ page: Page; api: HostileApi }> {
-    const page = await world.open({ path: '/', isSignedIn: false });
-    await page.addInitScript('window.hostile = () => { window.hostileRan = true; }');
-    const api = await standInForApi(page, world.stack.tenantId);
-    api.mode = mode;
-    await page.goto(`${world.stack.url}/console/`);
-    return { page, api };
-  }
+  const open = (mode: Mode) => openHostile(world, mode);
 
   /** Addresses of all pages, from the routes of the console. A new page is tried without a change of this file. */
   async function allPages(page: Page): Promise<TriedPage[]> {
@@ -80,13 +74,6 @@ describeConsole('hostile content', (world) => {
       queries: QUERIES[path] ?? [],
       group: groupOf(path),
     }));
-  }
-
-  /** Opens a page of the console without loading it again, and waits until it shows what it requested. */
-  async function show(page: Page, address: string): Promise<void> {
-    await page.evaluate(`window.__TSR_ROUTER__.navigate({ href: ${JSON.stringify(address)} })`);
-    await expect.poll(() => page.evaluate('window.__TSR_ROUTER__.state.status')).toBe('idle');
-    await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
   }
 
   /** Opens one part after the other. */

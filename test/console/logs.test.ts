@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LABELS, MANAGED_BY } from '../../src/contract/resource/names.ts';
 import { type LogNode, startLogNode } from '../integration/harness/log-node.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
+import { makePrintingPod } from './harness/printing-pod.ts';
 
 const ESC = '\u001b';
 /** A line that a container may print, and that must be shown as text. */
@@ -18,25 +18,11 @@ describeConsole('logs', (world) => {
   });
   afterAll(() => node?.stop());
 
-  /** A deployment, and a pod of a component that it does not run by itself, so that only the test prints there. */
+  /** A deployment with a pod in which only the test prints. */
   async function printing(name: string) {
     const { id, latest_revision_id: revisionId } = await world.api.create(smallDeployment(name));
-    const pod = {
-      namespace: world.stack.namespace,
-      name: `${name}-queue`,
-      labels: {
-        [LABELS.managedBy]: MANAGED_BY,
-        [LABELS.component]: 'queue',
-        [LABELS.deploymentId]: id,
-        [LABELS.revisionId]: revisionId ?? '',
-      },
-      containers: ['app', 'proxy'],
-    };
-    await node.makePod(pod);
-    await node.set(pod, { app: 'runs', proxy: 'runs' });
-    const print = (text: string, container = 'app') =>
-      node.print(pod.namespace, pod.name, container, `${text}\n`);
-    return { id, pod, print };
+    const { namespace } = world.stack;
+    return { id, ...(await makePrintingPod(node, { name, deploymentId: id, revisionId, namespace })) };
   }
 
   test('follows pods, with filters in the URL, and continues after an interruption', async () => {

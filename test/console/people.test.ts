@@ -141,7 +141,7 @@ describeConsole('people', (world) => {
     });
     const login = (await start.json()) as { user_code: string; device_code: string };
     const page = await signIn('/', { sub: 'ada', email: 'ada@example.com', groups: ['both'] });
-    await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+    await page.getByRole('heading', { name: 'Deployments', exact: true }).waitFor();
     await page.goto(`${url}/auth/device`);
     await page.getByLabel('Code').fill('BBBB-BBBB');
     await page.getByRole('button', { name: 'Continue' }).click();

@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
-import { describeConsole } from './harness/console.ts';
+import { startIdentityProvider, type TestProvider } from '../integration/harness/identity-provider.ts';
+import { uniqueName } from '../integration/harness/namespaces.ts';
+import { describeConsole, signInWithKey } from './harness/console.ts';
 import { startProxy } from './harness/proxy.ts';
 
 const PREFIX = '/tools/berth';
@@ -11,10 +15,26 @@ describeConsole('behind a path prefix', (world) => {
   let berth: BerthProcess;
   let proxy: Server;
   let url = '';
+  let provider: TestProvider;
   beforeAll(async () => {
     const [port = 0] = await freePorts(1);
     url = `http://localhost:${port}${PREFIX}`;
-    const settings = { ...world.stack.settings, BERTH_PORT: '0', BERTH_PUBLIC_URL: url };
+    provider = await startIdentityProvider(`${url}/v2/auth/callback`);
+    const groups = [
+      { issuer: provider.issuer, group: 'shop', tenant: world.stack.tenantId, roles: ['viewer'] },
+    ];
+    const policy = join(world.stack.stateDir, `${uniqueName('policy')}.yaml`);
+    // JSON is YAML.
+    writeFileSync(policy, JSON.stringify({ access: { groups } }));
+    const settings = {
+      ...world.stack.settings,
+      BERTH_PORT: '0',
+      BERTH_PUBLIC_URL: url,
+      BERTH_POLICY: policy,
+      BERTH_OIDC_ISSUER: provider.issuer,
+      BERTH_OIDC_CLIENT_ID: provider.clientId,
+      BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
+    };
     berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'prefixed', settings });
     proxy = await startProxy({ port, prefix: PREFIX, targets: [berth.url] });
   });
@@ -22,6 +42,7 @@ describeConsole('behind a path prefix', (world) => {
     proxy?.closeAllConnections();
     proxy?.close();
     await berth?.stop();
+    await provider?.stop();
   });
 
   test('deep links work, and a second API process shows the same deployments', async () => {
@@ -32,5 +53,19 @@ describeConsole('behind a path prefix', (world) => {
     await expect.poll(() => page.url()).toBe(`${url}/console${world.pathOf('/deployments')}`);
     await page.goto(`${url}/`);
     await expect.poll(() => page.url()).toContain(`${url}/console/t/`);
+  });
+
+  test('people sign in with a key or with the identity provider, and get the page that they opened', async () => {
+    const path = world.pathOf('/usage');
+    const page = await world.open({ url, path, isSignedIn: false });
+    await signInWithKey(page, world.stack.apiKey);
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    expect(page.url()).toBe(`${url}/console${path}`);
+
+    provider.person = { sub: 'ada', email: 'ada@example.com', groups: ['shop'] };
+    const other = await world.open({ url, path, isSignedIn: false });
+    await other.getByRole('link', { name: /^Sign in with 127/ }).click();
+    await other.getByRole('heading', { name: 'Usage' }).waitFor();
+    expect(other.url()).toBe(`${url}/console${path}`);
   });
 });

@@ -29,6 +29,9 @@ describeConsole('a session that may only read', (world) => {
     await page.getByText('You may not change this deployment').waitFor();
     expect(await page.getByRole('button', { name: 'Plan' }).count()).toBe(0);
     await checkPage(page);
+    await show(`/deployments/${id}/tasks`);
+    await page.getByText('No command was run yet').waitFor();
+    expect(await page.getByRole('button', { name: 'Run a command' }).count()).toBe(0);
     await show('/new');
     await page.getByText('You may not create deployments').waitFor();
     await checkPage(page);

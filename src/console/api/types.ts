@@ -33,6 +33,7 @@ export type RevisionDryRun = Schemas['RevisionDryRun'];
 export type RevisionStatus = Schemas['RevisionStatus'];
 export type Session = Schemas['Session'];
 export type SignInMethods = Schemas['SignInMethods'];
+export type Task = Schemas['Task'];
 export type Tenant = Schemas['Tenant'];
 export type TenantQuotas = Schemas['TenantQuotas'];
 export type Usage = Schemas['Usage'];

@@ -77,6 +77,16 @@ const deploymentTabs = [
   }),
   createRoute({
     getParentRoute: () => deployment,
+    path: 'tasks',
+    component: page(() => import('../tasks/tasks-tab.tsx'), 'TasksTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
+    path: 'tasks/$taskId',
+    component: page(() => import('../tasks/task-tab.tsx'), 'TaskTab'),
+  }),
+  createRoute({
+    getParentRoute: () => deployment,
     path: 'events',
     component: page(() => import('../deployment/events-tab.tsx'), 'EventsTab'),
   }),

@@ -4,6 +4,7 @@ export const TABS = [
   { to: '/t/$tenantId/deployments/$deploymentId/objects', label: 'Objects', isExact: false },
   { to: '/t/$tenantId/deployments/$deploymentId/revisions', label: 'Revisions', isExact: false },
   { to: '/t/$tenantId/deployments/$deploymentId/logs', label: 'Logs', isExact: false },
+  { to: '/t/$tenantId/deployments/$deploymentId/tasks', label: 'Tasks', isExact: false },
   { to: '/t/$tenantId/deployments/$deploymentId/events', label: 'Events', isExact: false },
   {
     to: '/t/$tenantId/deployments/$deploymentId/edit',

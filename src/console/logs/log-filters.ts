@@ -44,6 +44,8 @@ export function logFiltersOf(search: Search | LogFilters): LogFilters {
 export interface LogRequest extends Pick<LogFilters, 'source' | 'component' | 'revision' | 'previous'> {
   /** Values of secrets as they were printed. Not in the URL, because someone who opens a link has not asked for them. */
   readonly unmasked?: 'true';
+  /** Id of a task, whose output is read instead of that of the deployment. */
+  readonly task?: string;
 }
 
 /** Whether the request has an answer that continues. The previous run of a container prints nothing more. */
@@ -52,19 +54,22 @@ export const isFollowed = ({ source, previous }: LogRequest): boolean =>
 
 /** Path of the request, without what depends on the lines that were read. */
 export function logPath(deploymentId: string, request: LogRequest): string {
-  const { source, component, revision, previous, unmasked } = request;
+  const { source, component, revision, previous, unmasked, task } = request;
   const follow = isFollowed(request) ? 'true' : undefined;
   const deployment = `/v2/deployments/${deploymentId}`;
   if (source === 'build')
     return `${deployment}/revisions/${revision}/build-logs${stringifySearch({ follow })}`;
   const mask = unmasked === undefined ? undefined : 'false';
+  if (task !== undefined)
+    return `${deployment}/tasks/${task}/logs${stringifySearch({ mask_secrets: mask, follow })}`;
   const query = { component, revision_id: revision, previous, mask_secrets: mask, follow };
   return `${deployment}/logs${stringifySearch(query)}`;
 }
 
 /** The command that prints the same. */
 export function logCommand(name: string, request: LogRequest): string {
-  const { source, component, revision, previous } = request;
+  const { source, component, revision, previous, task } = request;
+  if (task !== undefined) return commandLine('berth', 'tasks', 'logs', name, task);
   const follow = isFollowed(request) ? ['--follow'] : [];
   if (source === 'build')
     return commandLine('berth', 'revisions', 'build-logs', name, revision ?? '', ...follow);
