@@ -55,7 +55,7 @@ export function effectiveCommands({ commands, procfile = {} }: RunSettings): Com
   return { ...procfileCommands(procfile), ...commands };
 }
 
-/** The release command, which is that of the Procfile if the request has none. undefined: there is none. */
+/** The release command, which is that of the Procfile if the request has none. undefined: the revision has no release command. */
 const effectiveRelease = ({ releaseCommand, procfile }: RunSettings): string[] | undefined =>
   releaseCommand ?? (procfile?.release === undefined ? undefined : [...SHELL, literal(procfile.release)]);
 

@@ -317,8 +317,8 @@ test('runs and removes schedules', schedules, 180_000);
 async function lostRelease(): Promise<void> {
   const { spec, ...manifest } = byHand('released', 'Delete');
   await apply({ ...manifest, spec: { ...spec, podTemplate: { releaseCommand: ['sleep'] } } });
-  await seenTo('berth-operator', 'create deploymenttasks.berth.dev');
   const task = 'mtask/released-1-release';
+  await kubectl('wait', '--for=create', task, '--timeout=60s');
   await kubectl('wait', '--for=jsonpath={.status.state}=RUNNING', task, '--timeout=90s');
   await kubectl('delete', task);
   await seenTo('berth-operator', 'get deploymenttasks.berth.dev');
