@@ -28,6 +28,19 @@ const deployment = (client: Client) =>
     secrets: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
   });
 
+const SCHEDULE = { name: 'nightly', schedule: '@daily', command: ['migrate'], concurrency: 'allow' };
+
+/** A deployment with an active revision, whose schedule can run at any time. */
+async function scheduled(api: ApiFixture, client: Client): Promise<string> {
+  const { id, latest_revision_id: revision } = await create(client, {
+    source: 'internal_image',
+    source_config: { schedules: [SCHEDULE] },
+    secrets: [],
+  });
+  await api.store.sql('UPDATE deployments SET active_revision_id = $2 WHERE id = $1', [id, revision]);
+  return id;
+}
+
 const integration = (client: Client) =>
   made(client, '/v2/integrations', {
     name: uniqueName('git'),
@@ -103,7 +116,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.tracing_project_id': project,
         'path.request_id': reader,
         'path.person_id': await person(api),
-        'path.schedule': 'nightly',
+        'path.schedule': SCHEDULE.name,
         'path.task_id': await task(api, ofTasks),
         'path.token_id': await accessToken(api, { tenant_id: client.tenantId }),
       },
@@ -141,6 +154,9 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'POST /v2/listeners/{listener_id}/task-reports': { 'path.listener_id': held },
         'POST /v2/deployments/{deployment_id}/tasks/{task_id}/cancel': {
           'path.task_id': await task(api, ofTasks),
+        },
+        'POST /v2/deployments/{deployment_id}/schedules/{schedule}/run': {
+          'path.deployment_id': await scheduled(api, client),
         },
         'GET /v2/deployments/{deployment_id}/tasks/{task_id}/logs': {
           'path.task_id': await runningTask(api, ofTasks),

@@ -13,8 +13,14 @@ export const nameOf = ({ method, url }: KnownRoute) => `${method} ${url}`;
 export const parametersOf = ({ url }: KnownRoute) =>
   [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 
+const SCHEDULE = 'nightly';
+
 /** Parameters that are no ids: a name belongs to no tenant, because the same name of another one is free. */
-const NO_IDS: Readonly<Record<string, string | undefined>> = { name: undefined, kind: 'Pod' };
+const NO_IDS: Readonly<Record<string, string | undefined>> = {
+  name: undefined,
+  kind: 'Pod',
+  schedule: SCHEDULE,
+};
 
 /** The parameters of a path that are ids. */
 export const idsOf = (route: KnownRoute) => parametersOf(route).filter((name) => !(name in NO_IDS));
@@ -105,7 +111,7 @@ export async function task({ store }: ApiFixture, ids: Ids): Promise<string> {
  * @throws Error that names a parameter for which there is no generator
  */
 export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
-  const schedules = [{ name: 'nightly', schedule: '@daily', command: ['migrate'] }];
+  const schedules = [{ name: SCHEDULE, schedule: '@daily', command: ['migrate'] }];
   const deployment = await create(client, {
     source_config: { schedules },
     secrets: [{ name: 'A', value: 'x' }],
@@ -114,7 +120,6 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   const ids: Ids = {
     tenant_id: client.tenantId,
     name: uniqueName(),
-    schedule: 'nightly',
     external_image: deployment.id,
     internal_image: internal.id,
     deployment_id: deployment.id,

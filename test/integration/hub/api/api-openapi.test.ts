@@ -226,7 +226,7 @@ describe('the fields of the contract', () => {
     ]);
     expect(body?.['additionalProperties']).toBe(false);
     const config = document.components.schemas['SourceConfigInput'];
-    const extensions: string[] = ['domains', ...POD_SETTINGS];
+    const extensions: string[] = ['domains', 'schedules', ...POD_SETTINGS];
     const fields = Object.keys(config?.properties ?? {});
     expect(fields.filter((field) => extensions.includes(field))).toEqual(extensions);
     expect(fields.filter((field) => !extensions.includes(field))).toEqual([
