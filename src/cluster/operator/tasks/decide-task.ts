@@ -112,7 +112,7 @@ function stopOf(observed: ObservedTask): TaskReason | null {
   if (reason !== undefined && Object.hasOwn(STOPS, reason)) return reason as TaskReason;
   if (deployment === null) return null;
   if (isRelease(observed)) {
-    if (isSuperseded(observed)) return 'Superseded';
+    if (isSuperseded(observed) && !deployment.isPaused) return 'Superseded';
     // A release that has not started starts when the deployment is switched on or restored.
     if (!isRecorded(observed, task.status?.jobUid)) return null;
   }

@@ -82,6 +82,12 @@ describe('a release', () => {
       state: 'CANCELLED',
       reason: 'Superseded',
     });
+    const found = deployment(null, newer);
+    const paused = found === null ? null : { ...found, isPaused: true };
+    expect(decide({ task: task(), deployment: paused })).toMatchObject({
+      status: { state: 'QUEUED', reason: 'DeploymentPaused' },
+      step: { kind: 'none' },
+    });
     const recorded = deployment(JOB_UID, newer);
     expect(decide({ task: task({ status: queued }), job: jobWith(), deployment: recorded }).step).toEqual({
       kind: 'delete',
