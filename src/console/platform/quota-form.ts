@@ -2,16 +2,21 @@ import type { Tenant, TenantQuotas } from '../api/types.ts';
 
 /** The quotas of a tenant as texts of a form: a number, `none` for no limit, or empty for the quota of the policy. */
 
-export const QUOTAS = [
-  ['deployments', 'Deployments', '--deployments'],
-  ['cpu', 'CPU (cores)', '--cpu'],
-  ['memory_mb', 'Memory (MiB)', '--memory-mb'],
-  ['storage_gi', 'Storage (GiB)', '--storage-gi'],
-  ['gpus', 'GPUs', '--gpus'],
-  ['domains', 'Additional hosts', '--domains'],
-  ['uploads_mb', 'Uploaded folders (MiB)', '--uploads-mb'],
-] as const;
-export type QuotaName = (typeof QUOTAS)[number][0];
+/** Label and option of each quota. A missing one is a type error, because saving would remove it. */
+const LABELS: Readonly<Record<keyof TenantQuotas, readonly [label: string, option: string]>> = {
+  deployments: ['Deployments', '--deployments'],
+  cpu: ['CPU (cores)', '--cpu'],
+  memory_mb: ['Memory (MiB)', '--memory-mb'],
+  storage_gi: ['Storage (GiB)', '--storage-gi'],
+  gpus: ['GPUs', '--gpus'],
+  domains: ['Additional hosts', '--domains'],
+  schedules: ['Schedules', '--schedules'],
+  uploads_mb: ['Uploaded folders (MiB)', '--uploads-mb'],
+};
+export type QuotaName = keyof typeof LABELS;
+export const QUOTAS = Object.entries(LABELS).map(
+  ([name, [label, option]]) => [name as QuotaName, label, option] as const,
+);
 export type QuotaTexts = Readonly<Record<QuotaName, string>>;
 /** What a person has typed. Absent: not changed. */
 export type QuotaChanges = Partial<QuotaTexts>;

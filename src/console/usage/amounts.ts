@@ -11,21 +11,24 @@ export interface AmountRow {
   readonly quota: number | null;
 }
 
-const AMOUNTS = [
-  ['deployments', 'Deployments', ''],
-  ['cpu', 'CPU, requested at full scale', 'cores'],
-  ['memory_mb', 'Memory, requested at full scale', 'MiB'],
-  ['storage_gi', 'Storage of databases', 'GiB'],
-  ['gpus', 'GPUs and other extended resources', ''],
-  ['domains', 'Additional hosts', ''],
-  ['uploads_mb', 'Uploaded folders', 'MiB'],
-] as const;
+/** Name and unit of each amount. A missing one is a type error. */
+const AMOUNTS: Readonly<Record<keyof Usage['quotas'], readonly [name: string, unit: string]>> = {
+  deployments: ['Deployments', ''],
+  cpu: ['CPU, requested at full scale', 'cores'],
+  memory_mb: ['Memory, requested at full scale', 'MiB'],
+  storage_gi: ['Storage of databases', 'GiB'],
+  gpus: ['GPUs and other extended resources', ''],
+  domains: ['Additional hosts', ''],
+  schedules: ['Schedules', ''],
+  uploads_mb: ['Uploaded folders', 'MiB'],
+};
 
 /** The amounts that are used or limited. */
 export function amountRows({ usage, quotas }: Usage): AmountRow[] {
-  return AMOUNTS.flatMap(([key, name, unit]) => {
-    const used = usage[key];
-    return used === undefined ? [] : [{ name, unit, used, quota: quotas[key] ?? null }];
+  return Object.entries(AMOUNTS).flatMap(([key, [name, unit]]) => {
+    const quota = key as keyof typeof AMOUNTS;
+    const used = usage[quota];
+    return used === undefined ? [] : [{ name, unit, used, quota: quotas[quota] ?? null }];
   });
 }
 

@@ -183,6 +183,8 @@ describe('quotas', () => {
     const meanwhile = { quotas: { deployments: 9, storage_gi: 100 } };
     expect(withQuotas(meanwhile, changes)).toEqual({ deployments: 9, storage_gi: 100, cpu: 4 });
     expect(withQuotas(meanwhile, { deployments: '' })).toEqual({ storage_gi: 100 });
+    const scheduled = { quotas: { schedules: 3 } };
+    expect(withQuotas(scheduled, { gpus: '2' })).toEqual({ schedules: 3, gpus: 2 });
   });
 
   test('name the field of a text that is no quota', () => {
