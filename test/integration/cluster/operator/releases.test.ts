@@ -145,13 +145,25 @@ test('fails with ReleaseLost when the Job or the task of a running release is de
       status: 'False',
       reason: 'ReleaseInProgress',
     });
+    const first = await world.get('job', `${name}-1-release`);
     await world.kubectl('delete', kind, `${name}-1-release`);
     await untilStatus(
       name,
       'a lost release',
       ({ failedRevision }) => failedRevision?.reason === 'ReleaseLost',
     );
-    expect(await world.get('job', `${name}-1-release`)).toBeUndefined();
+    // The garbage collector removes the Job of a deleted task some time later.
+    const jobs = new Set([first?.metadata.uid]);
+    await waitFor(
+      `the Job of ${name} to be gone`,
+      async () => {
+        const job = await world.get('job', `${name}-1-release`);
+        if (job !== undefined) jobs.add(job.metadata.uid);
+        return job === undefined;
+      },
+      { timeoutMs: 60_000, intervalMs: 100 },
+    );
+    expect(jobs.size, 'Jobs of the release').toBe(1);
     expect(await world.get('deployment', `${name}-api`)).toBeUndefined();
   }
 });
