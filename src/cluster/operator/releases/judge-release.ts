@@ -1,9 +1,7 @@
-import type { Observed } from '../observed.ts';
 import type { Patience } from '../rollout/failure-rules.ts';
 import type { RolloutFailure } from '../rollout/judge-rollout.ts';
-import type { Verdict, Wait } from '../rollout/rollout.ts';
-import { isSame } from '../rollout/target.ts';
-import { isPaused, wasPaused } from '../status/conditions.ts';
+import type { JudgeInput, Verdict } from '../rollout/rollout.ts';
+import { judgeWait, type Wait } from '../rollout/wait.ts';
 import type { PendingRelease } from './release.ts';
 
 /**
@@ -12,34 +10,20 @@ import type { PendingRelease } from './release.ts';
  * @param verdict while the release has not failed
  */
 export function judgeRelease(
-  { resource }: Observed,
+  input: Pick<JudgeInput, 'observed' | 'now' | 'patience'>,
   release: PendingRelease,
   verdict: Verdict,
-  { now, patience }: { readonly now: Date; readonly patience: Patience },
 ): Wait {
   if (release.kind === 'record' || release.kind === 'running')
     return { verdict, awaitingSince: null, recheckAt: null };
-  const { awaiting } = resource.status ?? {};
-  const isSameWait =
-    awaiting !== undefined && isSame(awaiting, resource.spec.revision) && !wasPaused(resource);
-  const known = isSameWait ? Date.parse(awaiting.startTime) : Number.NaN;
-  const since = Number.isNaN(known) ? now.getTime() : known;
-  const awaitingSince = new Date(since).toISOString();
-  if (isPaused(resource)) return { verdict, awaitingSince, recheckAt: null };
-  const recheckAt = since + patience.deadlineMs;
-  const failure = failureOf(release, now.getTime() >= recheckAt, patience);
-  if (failure === null) return { verdict, awaitingSince, recheckAt };
-  return {
-    verdict: { ...failure, kind: 'failed', seen: true, awaited: null },
-    awaitingSince,
-    recheckAt: null,
-  };
+  const { revision } = input.observed.resource.spec;
+  return judgeWait(input, revision, verdict, (isLate) => failureOf(release, isLate, input.patience));
 }
 
 function failureOf(
   release: PendingRelease,
   isLate: boolean,
-  { deadlineMs }: Patience,
+  { deadlineMs }: Pick<Patience, 'deadlineMs'>,
 ): RolloutFailure | null {
   if (release.kind === 'failed') return release.failure;
   if (!isLate) return null;

@@ -26,6 +26,7 @@ import {
   releaseOf,
   type Target,
 } from './target.ts';
+import { judgeWait, timeOr, type Wait } from './wait.ts';
 
 /** The progress of the components towards the target. */
 export type Verdict =
@@ -64,9 +65,6 @@ export interface Rollout {
   /** Symptoms of running pods outside a rollout. */
   readonly symptoms: TrackedSymptoms;
 }
-
-/** The judgement of a revision that waits before its rollout. */
-export type Wait = Pick<Rollout, 'verdict' | 'awaitingSince' | 'recheckAt'>;
 
 export interface JudgeInput {
   readonly observed: Observed;
@@ -206,11 +204,6 @@ function recorded({ reason, message, failureSource }: FailedRevision): RolloutFa
   return { reason: reasonOr(reason, 'RolloutFailed'), message, failureSource: failureSource ?? {} };
 }
 
-/** The recorded time, otherwise now. */
-function timeOr(recorded: string | undefined, now: Date): string {
-  return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
-}
-
 /**
  * The recorded start, otherwise now. Other templates of the same revision continue its rollout, so changes during a
  * rollout do not extend its deadline.
@@ -231,34 +224,22 @@ function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly s
 
 /** Judges a desired revision that waits. null: no revision waits. */
 function judgeWaits(input: JudgeInput, moving: Verdict): Wait | null {
-  const { observed, target } = input;
+  const { target } = input;
   const awaits = awaitedBy(target);
-  if (awaits !== null && awaits.services.length > 0) return judgeWait(input, awaits, moving);
+  if (awaits !== null && awaits.services.length > 0) return judgeServices(input, awaits, moving);
   const release = releaseOf(target);
   if (release === null) return null;
-  return judgeRelease(observed, release, awaits === null ? { kind: 'waiting' } : moving, input);
+  return judgeRelease(input, release, awaits === null ? { kind: 'waiting' } : moving);
 }
 
-/**
- * Judges a revision that waits for its own database or cache. The revision waits no longer than the deadline of a
- * rollout. After the deadline it has failed, and the active revision continues to serve.
- */
-function judgeWait(input: JudgeInput, awaits: AwaitingRevision, verdict: Verdict): Wait {
-  const { observed, now, patience } = input;
-  const { awaiting } = observed.resource.status ?? {};
-  const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(observed.resource);
-  const awaitingSince = timeOr(isSameWait ? awaiting.startTime : undefined, now);
-  if (isPaused(observed.resource)) return { verdict, awaitingSince, recheckAt: null };
-  const recheckAt = Date.parse(awaitingSince) + patience.deadlineMs;
-  if (now.getTime() < recheckAt) return { verdict, awaitingSince, recheckAt };
-  const { reason, message } = lackOfServices(observed, awaits.services);
-  const late = `${message}; not complete within ${Math.round(patience.deadlineMs / 1000)} s`;
-  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} } as const;
-  return {
-    verdict: { ...failed, kind: 'failed', seen: true, awaited: null },
-    awaitingSince,
-    recheckAt: null,
-  };
+/** Judges a revision that waits for its own database or cache. After the deadline, the active revision continues to serve. */
+function judgeServices(input: JudgeInput, awaits: AwaitingRevision, verdict: Verdict): Wait {
+  return judgeWait(input, awaits, verdict, (isLate) => {
+    if (!isLate) return null;
+    const { reason, message } = lackOfServices(input.observed, awaits.services);
+    const late = `${message}; not complete within ${Math.round(input.patience.deadlineMs / 1000)} s`;
+    return { reason: reason ?? 'RolloutDeadlineExceeded', message: late, failureSource: {} };
+  });
 }
 
 interface ComponentState {
