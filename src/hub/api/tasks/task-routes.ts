@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { findDeployment } from '../../store/deployments/deployments.ts';
@@ -9,7 +9,7 @@ import { notFound } from '../core/errors.ts';
 import { idempotencyKeyHeader } from '../core/idempotency.ts';
 import { deploymentParams, emptyBody, nextOffset, noQuery, pageOnly } from '../core/query.ts';
 import { errorAnswers } from '../openapi/error-schema.ts';
-import { createTask } from './create-task.ts';
+import { createTask, type TaskRequest } from './create-task.ts';
 import {
   createTaskSchema,
   presentTask,
@@ -33,6 +33,23 @@ export function taskRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const { database } = deps;
 
+  /** Creates a task, and answers with it. */
+  async function run(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    deploymentId: string,
+    body: TaskRequest['body'],
+  ) {
+    const tenantId = tenantOf(request);
+    const { 'idempotency-key': idempotencyKey = null } = request.headers as z.output<typeof headers>;
+    const asked = { tenantId, deploymentId, body, actor: actorOf(request), idempotencyKey };
+    const { task, isAlive } = await database
+      .forTenant(tenantId)
+      .transaction((transaction) => createTask(deps, transaction, asked));
+    reply.code(201).header('location', `/v2/deployments/${deploymentId}/tasks/${task.id}`);
+    return presentTask(task, isAlive);
+  }
+
   routes.post(
     '/v2/deployments/:deployment_id/tasks',
     {
@@ -49,22 +66,7 @@ export function taskRoutes(app: FastifyInstance, deps: ApiDeps): void {
         response: { 201: taskSchema, ...errorAnswers(400, 404, 409, 413, 415) },
       },
     },
-    async (request, reply) => {
-      const tenantId = tenantOf(request);
-      const { deployment_id: deploymentId } = request.params;
-      const asked = {
-        tenantId,
-        deploymentId,
-        body: request.body,
-        actor: actorOf(request),
-        idempotencyKey: request.headers['idempotency-key'] ?? null,
-      };
-      const { task, isAlive } = await database
-        .forTenant(tenantId)
-        .transaction((transaction) => createTask(deps, transaction, asked));
-      reply.code(201).header('location', `/v2/deployments/${deploymentId}/tasks/${task.id}`);
-      return presentTask(task, isAlive);
-    },
+    (request, reply) => run(request, reply, request.params.deployment_id, request.body),
   );
 
   routes.post(
@@ -83,21 +85,9 @@ export function taskRoutes(app: FastifyInstance, deps: ApiDeps): void {
         response: { 201: taskSchema, ...errorAnswers(400, 404, 409, 413, 415) },
       },
     },
-    async (request, reply) => {
-      const tenantId = tenantOf(request);
+    (request, reply) => {
       const { deployment_id: deploymentId, schedule } = request.params;
-      const asked = {
-        tenantId,
-        deploymentId,
-        body: { schedule },
-        actor: actorOf(request),
-        idempotencyKey: request.headers['idempotency-key'] ?? null,
-      };
-      const { task, isAlive } = await database
-        .forTenant(tenantId)
-        .transaction((transaction) => createTask(deps, transaction, asked));
-      reply.code(201).header('location', `/v2/deployments/${deploymentId}/tasks/${task.id}`);
-      return presentTask(task, isAlive);
+      return run(request, reply, deploymentId, { schedule });
     },
   );
 
