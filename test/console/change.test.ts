@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePorts } from '../cluster/ports.ts';
-import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
+import type { BerthProcess } from '../installation/berth-process.ts';
 import { berthClient } from '../integration/harness/berth-setup.ts';
 import { type LogNode, startLogNode } from '../integration/harness/log-node.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
+import { startOwnBerth } from './harness/own-berth.ts';
 import { makePrintingPod } from './harness/printing-pod.ts';
 
 const GOOD = 'registry.example/main/web:1.0.0';
@@ -30,15 +30,7 @@ describeConsole('the main job without a terminal', (world) => {
   let url = '';
   beforeAll(async () => {
     node = await startLogNode();
-    const [port = 0] = await freePorts(1);
-    url = `http://localhost:${port}`;
-    const settings = {
-      ...world.stack.settings,
-      BERTH_PORT: String(port),
-      BERTH_PUBLIC_URL: url,
-      BERTH_DELETION_GRACE: '3600',
-    };
-    berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'grace', settings });
+    ({ berth, url } = await startOwnBerth(world.stack, 'grace', { BERTH_DELETION_GRACE: '3600' }));
   });
   afterAll(async () => {
     await berth?.stop();

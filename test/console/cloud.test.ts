@@ -1,21 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePorts } from '../cluster/ports.ts';
-import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
+import type { BerthProcess } from '../installation/berth-process.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
+import { startOwnBerth } from './harness/own-berth.ts';
 
 describeConsole('in the hosting mode cloud', (world) => {
   let berth: BerthProcess;
   let url = '';
   beforeAll(async () => {
-    const [port = 0] = await freePorts(1);
-    url = `http://localhost:${port}`;
-    const settings = {
-      ...world.stack.settings,
-      BERTH_PORT: String(port),
-      BERTH_PUBLIC_URL: url,
-      BERTH_HOSTING: 'cloud',
-    };
-    berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'cloud', settings });
+    ({ berth, url } = await startOwnBerth(world.stack, 'cloud', { BERTH_HOSTING: 'cloud' }));
   });
   afterAll(() => berth?.stop());
 

@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
@@ -11,6 +9,7 @@ import { startIdentityProvider, type TestProvider } from '../integration/harness
 import { uniqueName } from '../integration/harness/namespaces.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, confirmIn, describeConsole } from './harness/console.ts';
+import { signInSettings } from './harness/own-berth.ts';
 import { startProxy } from './harness/proxy.ts';
 
 /** People who sign in with a real identity provider, at two API replicas behind one address. */
@@ -55,18 +54,7 @@ describeConsole('people', (world) => {
       rule('both', other.id, ['viewer']),
       rule('other', other.id, ['viewer']),
     ];
-    const policy = join(world.stack.stateDir, `${uniqueName('policy')}.yaml`);
-    // JSON is YAML.
-    writeFileSync(policy, JSON.stringify({ access: { groups } }));
-    const settings = {
-      ...world.stack.settings,
-      BERTH_PORT: '0',
-      BERTH_PUBLIC_URL: url,
-      BERTH_POLICY: policy,
-      BERTH_OIDC_ISSUER: provider.issuer,
-      BERTH_OIDC_CLIENT_ID: provider.clientId,
-      BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
-    };
+    const settings = signInSettings(world.stack, { url, provider, groups });
     const { stateDir } = world.stack;
     replicas.push(
       ...(await Promise.all(

@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../cluster/ports.ts';
 import { type BerthProcess, startOnPort } from '../installation/berth-process.ts';
 import { startIdentityProvider, type TestProvider } from '../integration/harness/identity-provider.ts';
-import { uniqueName } from '../integration/harness/namespaces.ts';
 import { describeConsole, signInWithKey } from './harness/console.ts';
+import { signInSettings } from './harness/own-berth.ts';
 import { startProxy } from './harness/proxy.ts';
 
 const PREFIX = '/tools/berth';
@@ -23,18 +21,7 @@ describeConsole('behind a path prefix', (world) => {
     const groups = [
       { issuer: provider.issuer, group: 'shop', tenant: world.stack.tenantId, roles: ['viewer'] },
     ];
-    const policy = join(world.stack.stateDir, `${uniqueName('policy')}.yaml`);
-    // JSON is YAML.
-    writeFileSync(policy, JSON.stringify({ access: { groups } }));
-    const settings = {
-      ...world.stack.settings,
-      BERTH_PORT: '0',
-      BERTH_PUBLIC_URL: url,
-      BERTH_POLICY: policy,
-      BERTH_OIDC_ISSUER: provider.issuer,
-      BERTH_OIDC_CLIENT_ID: provider.clientId,
-      BERTH_OIDC_CLIENT_SECRET: provider.clientSecret,
-    };
+    const settings = signInSettings(world.stack, { url, provider, groups });
     berth = await startOnPort({ stateDir: world.stack.stateDir, role: 'api', name: 'prefixed', settings });
     proxy = await startProxy({ port, prefix: PREFIX, targets: [berth.url] });
   });
