@@ -9,8 +9,14 @@ import type { ManagedDeployment } from '../contract/resource/managed-deployment.
 export function ownerReferences(resource: ManagedDeployment): { ownerReferences?: V1OwnerReference[] } {
   const { name, uid } = resource.metadata;
   if (uid === undefined) return {};
+  const owner = ownerReference({ name, uid });
+  return { ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] };
+}
+
+/** The owner reference of an object that the custom resource owns, but does not control. */
+export function ownerReference({ name, uid }: { readonly name: string; readonly uid: string }) {
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
-  return { ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }] };
+  return { apiVersion, kind, name, uid };
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type TaskForm,
 } from './task-request.ts';
 
-/** The words that are run, so that nobody is surprised by a quote. */
+/** The program and arguments that will run, so that people see the effect of quotes. */
 function Words({ form }: { readonly form: TaskForm }) {
   const command = commandOf(form);
   if (command === null) return <p role="status">The command ends inside of a quote or after a backslash.</p>;

@@ -1,4 +1,4 @@
-import { DEPLOYMENT_TASK } from '../../contract/resource/definition.ts';
+import { DEPLOYMENT_TASK, MAX_TASK_NAME } from '../../contract/resource/definition.ts';
 import type { DeploymentTaskSpec } from '../../contract/resource/deployment-task.ts';
 import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
 import { nameHash } from '../../domain/core/hash.ts';
@@ -10,8 +10,6 @@ import { ownerReferences } from '../owner.ts';
 
 /** The task that runs the release command of the desired revision (docs/decisions/0147). */
 
-/** Maximum length of the name of a task, because its Job and pods add to it. */
-const MAX_NAME = 57;
 const SUFFIX = '-release';
 const HASH_LENGTH = 8;
 
@@ -21,8 +19,8 @@ const HASH_LENGTH = 8;
  */
 export function releaseTaskName(templates: string): string {
   const name = `${templates}${SUFFIX}`;
-  if (name.length <= MAX_NAME) return name;
-  const start = templates.slice(0, MAX_NAME - SUFFIX.length - HASH_LENGTH - 1);
+  if (name.length <= MAX_TASK_NAME) return name;
+  const start = templates.slice(0, MAX_TASK_NAME - SUFFIX.length - HASH_LENGTH - 1);
   return `${start}-${nameHash(templates).slice(0, HASH_LENGTH)}${SUFFIX}`;
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../../../domain/core/logger.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../kube/cache/reflector-options.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES, type Resource } from '../../kube/client/resources.ts';
@@ -59,13 +60,22 @@ export function childReflectors(options: ReflectorsOptions, kind: ChildKindName)
 }
 
 function reflectors(
-  { client, namespaces, logger }: ReflectorsOptions,
+  options: ReflectorsOptions,
   resource: Resource,
-  more: {
-    labelSelector?: string;
-    transform: (object: UntypedObject) => UntypedObject;
-    indexes?: Record<string, (object: UntypedObject) => string[]>;
-  },
+  more: Pick<CachedKind, 'labelSelector' | 'transform' | 'indexes'>,
+): ByNamespace {
+  return reflectorsOf(options, { resource, ...more, indexes: { [BY_APP]: appKeys, ...more.indexes } });
+}
+
+type CachedKind = Pick<
+  ReflectorOptions<UntypedObject>,
+  'resource' | 'labelSelector' | 'transform' | 'indexes'
+>;
+
+/** The reflectors of one kind, in the namespaces that the operator watches. */
+export function reflectorsOf(
+  { client, namespaces, logger }: ReflectorsOptions,
+  kind: CachedKind,
 ): ByNamespace {
   const each = Math.floor(MAX_PLAIN / Math.max(1, namespaces.length));
   const maxUncompressed = Math.max(MIN_PLAIN, each);
@@ -74,13 +84,22 @@ function reflectors(
       namespace,
       new Reflector<UntypedObject>({
         client,
-        resource,
         logger,
         maxUncompressed,
         ...(namespace === ALL ? {} : { namespace }),
-        ...more,
-        indexes: { [BY_APP]: appKeys, ...more.indexes },
+        ...kind,
       }),
     ]),
   );
+}
+
+/** The reflector that has the object with this key (`namespace/name`). */
+export function reflectorOf(byNamespace: ByNamespace, key: string): Reflector<UntypedObject> | undefined {
+  return byNamespace.get(ALL) ?? byNamespace.get(key.slice(0, key.indexOf('/')));
+}
+
+/** Calls back with each object that was added, changed or deleted. */
+export function onEachChange(byNamespace: ByNamespace, notify: (object: UntypedObject) => void): void {
+  for (const reflector of byNamespace.values())
+    reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
 }

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DeploymentTaskSpec } from '../../../contract/resource/deployment-task.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
-import { isFinalTaskState } from '../../../domain/tasks/task.ts';
 import { releaseTask, releaseTaskName, releaseTaskSpec } from '../../../workloads/tasks/release-task.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { isSame, revisionOf } from '../rollout/target.ts';
 import type { Templates } from '../rollout/template-selection.ts';
-import type { TaskResource } from '../tasks/observed-task.ts';
+import { hasTaskEnded, type TaskResource } from '../tasks/observed-task.ts';
 import type { PendingRelease, ReleaseRecord } from './release.ts';
 import { releaseFailure } from './release-failure.ts';
 
@@ -32,7 +31,7 @@ export function pendingRelease(
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
     return ofRecord(record, observed);
   const former = record === undefined ? undefined : recordedTask(record, tasks);
-  if (record !== undefined && former !== undefined && !hasEnded(former))
+  if (record !== undefined && former !== undefined && !hasTaskEnded(former))
     return { kind: 'waiting', message: `the release command of revision ${record.number} has not ended` };
   if (wanted.store !== null) return { kind: 'waiting', message: 'its templates are being stored' };
   return beforeRecord(observed, tasks, releaseTaskName(wanted.name), spec);
@@ -47,9 +46,6 @@ function isReleased({ resource }: Observed): boolean {
 }
 
 const isOfDesired = ({ spec }: ObservedResource, record: ReleaseRecord) => isSame(record, spec.revision);
-
-const hasEnded = ({ status }: TaskResource): boolean =>
-  status?.state !== undefined && isFinalTaskState(status.state);
 
 /** The task of a record. The uid of its Job must be the recorded one. */
 export function recordedTask(
@@ -71,13 +67,13 @@ function isRepeated(
 ): boolean {
   if (resource.spec.revision.id !== undefined || record.task === releaseTaskName(name)) return false;
   const task = recordedTask(record, tasks ?? []);
-  return task === undefined || hasEnded(task);
+  return task === undefined || hasTaskEnded(task);
 }
 
 /** Only the recorded Job decides. */
 function ofRecord(record: ReleaseRecord, observed: Observed): PendingRelease | null {
   const task = recordedTask(record, observed.tasks ?? []);
-  if (task === undefined || hasEnded(task)) {
+  if (task === undefined || hasTaskEnded(task)) {
     if (task?.status?.state === 'SUCCEEDED') return null;
     return { kind: 'failed', failure: releaseFailure(record, task, observed) };
   }
@@ -107,13 +103,13 @@ function beforeRecord(
     .sort((a, b) => compareText(a.metadata.name, b.metadata.name));
   const named = tasks.find((task) => task.metadata.name === name);
   // source_config may have changed since the task was created, and with it the name of the templates.
-  const task = named ?? own.find((one) => !hasEnded(one));
+  const task = named ?? own.find((one) => !hasTaskEnded(one));
   if (task === undefined) return { kind: 'create', task: releaseTask(resource, name, spec) };
   if (!own.includes(task)) return conflict(name);
   const { metadata, status } = task;
   if (metadata.deletionTimestamp !== undefined)
     return { kind: 'waiting', message: `the task ${metadata.name} is being deleted` };
-  if (hasEnded(task)) return notStarted(task);
+  if (hasTaskEnded(task)) return notStarted(task);
   if (status?.jobUid === undefined) {
     const why = status?.message === undefined ? '' : `: ${status.message}`;
     return { kind: 'waiting', message: `the Job of its release command is being created${why}` };
@@ -129,16 +125,19 @@ function beforeRecord(
 }
 
 function conflict(name: string): PendingRelease {
-  return failedBefore(name, `a task ${name} exists that Berth did not create for this release; delete it`);
+  return failedBeforeStart(
+    name,
+    `a task ${name} exists that Berth did not create for this release; delete it`,
+  );
 }
 
 /** The task ended before its Job was recorded, for example because the cluster rejected the Job. */
 function notStarted({ metadata, status }: TaskResource): PendingRelease {
   const why = status?.message ?? status?.reason ?? 'it was cancelled';
-  return failedBefore(metadata.name, `it did not start: ${why}`);
+  return failedBeforeStart(metadata.name, `it did not start: ${why}`);
 }
 
-function failedBefore(object: string, why: string): PendingRelease {
+function failedBeforeStart(object: string, why: string): PendingRelease {
   const failureSource = { component: 'api', kind: 'DeploymentTask', object };
   const message = `the release command failed: ${why}`;
   return { kind: 'failed', failure: { reason: 'ReleaseFailed', message, failureSource } };

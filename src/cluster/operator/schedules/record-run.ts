@@ -1,8 +1,9 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { DEPLOYMENT_TASK, MANAGED_DEPLOYMENT, MAX_TASK_NAME } from '../../../contract/resource/definition.ts';
+import { DEPLOYMENT_TASK, MAX_TASK_NAME } from '../../../contract/resource/definition.ts';
 import { deploymentTaskSpecSchema } from '../../../contract/resource/deployment-task.ts';
 import { ANNOTATIONS, LABELS } from '../../../contract/resource/names.ts';
 import { APP_CONTAINER_NAME } from '../../../domain/deployment/reserved.ts';
+import { ownerReference } from '../../../workloads/owner.ts';
 import type { KubeObject } from '../../kube/client/object.ts';
 import type { ObservedResource } from '../observed.ts';
 import type { TaskJob, TaskResource } from '../tasks/observed-task.ts';
@@ -42,15 +43,13 @@ export function taskOfJob(resource: ObservedResource, job: WholeJob): KubeObject
   });
   if (!spec.success) return null;
   const { apiVersion, kind } = DEPLOYMENT_TASK;
-  const owner = { apiVersion: MANAGED_DEPLOYMENT.apiVersion, kind: MANAGED_DEPLOYMENT.kind };
-  const { uid = '' } = resource.metadata;
   return {
     apiVersion,
     kind,
     metadata: {
       name,
       ...(namespace === undefined ? {} : { namespace }),
-      ownerReferences: [{ ...owner, name: resource.metadata.name, uid }],
+      ownerReferences: [ownerReference(resource.metadata)],
     },
     spec: spec.data,
   } as KubeObject;

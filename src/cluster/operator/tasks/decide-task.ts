@@ -1,16 +1,12 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { DeploymentTaskStatus } from '../../../contract/resource/deployment-task.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
-import {
-  isFinalTaskState,
-  TASK_START_SECONDS,
-  type TaskReason,
-  type TaskState,
-} from '../../../domain/tasks/task.ts';
+import { TASK_START_SECONDS, type TaskReason, type TaskState } from '../../../domain/tasks/task.ts';
 import { hasEnded } from '../../kube/client/object.ts';
 import { endOfJob } from '../observed.ts';
 import { endOfPod, podLost, type Run, startOf, timedOut } from './judge-run.ts';
 import {
+  hasTaskEnded,
   isCancelled,
   isOfCronJob,
   type ObservedTask,
@@ -64,9 +60,9 @@ const STOPS: Readonly<Partial<Record<TaskReason, TaskState>>> = {
 export function decideTask(found: ObservedTask, policy: Policy, now: Date): TaskDecision {
   const observed = isOfCronJob(found.task) ? withJobOfCronJob(found) : withReleaseUid(found);
   const { task, job, deployment } = observed;
-  const { state, jobUid } = task.status ?? {};
+  const { jobUid } = task.status ?? {};
   // The logs of an ended task can be read as long as its Job exists, so the Job is left to its time to live.
-  if (state !== undefined && isFinalTaskState(state)) return settled(task.status ?? {});
+  if (hasTaskEnded(task)) return settled(task.status ?? {});
   const own = ownJob(job, jobUid);
   const stop = stopOf(observed);
   if (own === null && jobUid === undefined)

@@ -1,14 +1,13 @@
 import { compareText } from '../../../domain/core/compare-text.ts';
-import { isFinalTaskState, TASK_HISTORY } from '../../../domain/tasks/task.ts';
+import { TASK_HISTORY } from '../../../domain/tasks/task.ts';
 import { newestRuns } from '../schedules/run-results.ts';
-import type { TaskResource } from './observed-task.ts';
+import { hasTaskEnded, type TaskResource } from './observed-task.ts';
 
 /** The bounded history of tasks. Pure. */
 
 /** When the task ended, in ms since the epoch; null: it has not ended. */
-function endOf({ status }: TaskResource): number | null {
-  if (status?.state === undefined || !isFinalTaskState(status.state)) return null;
-  return Date.parse(status.completionTime ?? '') || 0;
+function endOf(task: TaskResource): number | null {
+  return hasTaskEnded(task) ? Date.parse(task.status?.completionTime ?? '') || 0 : null;
 }
 
 export interface History {

@@ -1,7 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { type DeploymentTask, deploymentTaskSpecSchema } from '../../../contract/resource/deployment-task.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
-import type { TaskReason } from '../../../domain/tasks/task.ts';
+import { isFinalTaskState, type TaskReason } from '../../../domain/tasks/task.ts';
 import type { KubeObject, UntypedObject } from '../../kube/client/object.ts';
 import { identityFields } from '../observe/cached-fields.ts';
 import type { ObservedPod, ObservedResource, PodCondition } from '../observed.ts';
@@ -32,6 +32,10 @@ export interface TaskRefusal {
 export type TaskResource = DeploymentTask & {
   readonly metadata: { readonly uid: string; readonly resourceVersion: string };
 };
+
+/** Whether the state of a task is final. */
+export const hasTaskEnded = ({ status }: Pick<TaskResource, 'status'>): boolean =>
+  status?.state !== undefined && isFinalTaskState(status.state);
 
 /** The deployment of a task, as far as the task depends on it. */
 export interface TaskDeployment {

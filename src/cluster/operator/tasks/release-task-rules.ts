@@ -1,6 +1,5 @@
-import { isFinalTaskState } from '../../../domain/tasks/task.ts';
 import { startOf } from './judge-run.ts';
-import type { ObservedTask } from './observed-task.ts';
+import { hasTaskEnded, type ObservedTask } from './observed-task.ts';
 
 /**
  * The rules for the task of a release. Its Job starts when the status of the deployment has recorded it. Until then, the
@@ -15,8 +14,8 @@ export function withReleaseUid(observed: ObservedTask): ObservedTask {
   const { task, job } = observed;
   const { jobUid, ...status } = task.status ?? {};
   const mayHaveStarted = job !== null && job.spec?.suspend !== true;
-  const isFinal = status.state !== undefined && isFinalTaskState(status.state);
-  if (!isRelease(observed) || isFinal || mayHaveStarted || isRecorded(observed, jobUid)) return observed;
+  if (!isRelease(observed) || hasTaskEnded(task) || mayHaveStarted || isRecorded(observed, jobUid))
+    return observed;
   return { ...observed, task: { ...task, status } };
 }
 

@@ -1,12 +1,16 @@
 import { LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
-import type { Logger } from '../../../domain/core/logger.ts';
 import type { TaskOrigin } from '../../../domain/tasks/task.ts';
 import { labelValue, TASK_COMPONENT } from '../../../workloads/labels.ts';
-import { Reflector } from '../../kube/cache/reflector.ts';
-import type { ReflectorOptions } from '../../kube/cache/reflector-options.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
+import type { Reflector } from '../../kube/cache/reflector.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
+import {
+  type ByNamespace,
+  onEachChange,
+  type ReflectorsOptions,
+  reflectorOf,
+  reflectorsOf,
+} from '../observe/cache-reflectors.ts';
 import type { CacheHealth } from '../observe/caches.ts';
 import { isOfCronJob, readTask, type TaskJob, type TaskResource, transformTaskJob } from './observed-task.ts';
 
@@ -14,9 +18,6 @@ import { isOfCronJob, readTask, type TaskJob, type TaskResource, transformTaskJo
 export const TASK_SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${TASK_COMPONENT}`;
 /** Index of tasks: the key of their deployment. */
 const BY_DEPLOYMENT = 'deployment';
-const ALL = '';
-/** Uncompressed objects of each cache. */
-const MAX_PLAIN = 64;
 
 /** Key of the deployment of a task. */
 export function deploymentKeyOf(task: UntypedObject): string {
@@ -30,47 +31,21 @@ export function runKeys({ metadata: { namespace, labels = {} } }: KubeObject): s
   return schedule === undefined || app === undefined ? [] : [`${namespace}/${app}`];
 }
 
-type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
-
 /** Caches of tasks and their Jobs, in the namespaces that the operator watches. Their pods are in the other caches. */
 export class TaskCaches {
   readonly #tasks: ByNamespace;
   readonly #jobs: ByNamespace;
 
-  constructor({
-    client,
-    namespaces,
-    logger,
-  }: {
-    client: KubeClient;
-    /** Empty: all. */
-    namespaces: readonly string[];
-    logger: Logger;
-  }) {
-    const of = (
-      more: Pick<ReflectorOptions<UntypedObject>, 'resource' | 'labelSelector' | 'transform' | 'indexes'>,
-    ) =>
-      new Map(
-        (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
-          namespace,
-          new Reflector<UntypedObject>({
-            client,
-            logger,
-            maxUncompressed: MAX_PLAIN,
-            ...(namespace === ALL ? {} : { namespace }),
-            ...more,
-          }),
-        ]),
-      );
-    this.#tasks = of({
+  constructor(options: ReflectorsOptions) {
+    this.#tasks = reflectorsOf(options, {
       resource: RESOURCES.DeploymentTask,
-      indexes: { [BY_DEPLOYMENT]: (task: UntypedObject) => [deploymentKeyOf(task)] },
+      indexes: { [BY_DEPLOYMENT]: (task) => [deploymentKeyOf(task)] },
     });
-    this.#jobs = of({
+    this.#jobs = reflectorsOf(options, {
       resource: RESOURCES.Job,
       labelSelector: TASK_SELECTOR,
       transform: transformTaskJob,
-      indexes: { [BY_DEPLOYMENT]: (job: UntypedObject) => runKeys(job) },
+      indexes: { [BY_DEPLOYMENT]: runKeys },
     });
   }
 
@@ -78,36 +53,28 @@ export class TaskCaches {
   onChange(changed: (key: string) => void): void {
     // The Job has the name of its task.
     const notify = (object: UntypedObject) => changed(keyOf(object));
-    for (const reflector of this.#all()) {
-      reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
-    }
+    onEachChange(this.#tasks, notify);
+    onEachChange(this.#jobs, notify);
   }
 
   /** Calls back with the key of the deployment when a task of a release has changed. */
   onRelease(changed: (deploymentKey: string) => void): void {
-    const notify = (task: UntypedObject) => {
+    onEachChange(this.#tasks, (task) => {
       if ((task['spec'] as { origin?: string } | undefined)?.origin === ('release' satisfies TaskOrigin))
         changed(deploymentKeyOf(task));
-    };
-    for (const reflector of this.#tasks.values()) {
-      reflector.addHandlers({ added: notify, updated: notify, deleted: notify });
-    }
-  }
-
-  #all(): Reflector<UntypedObject>[] {
-    return [...this.#tasks.values(), ...this.#jobs.values()];
+    });
   }
 
   /** Calls back with the key of the deployment of each run that changed. */
   onRunChange(changed: (deploymentKey: string) => void): void {
-    const ofJob = (job: UntypedObject) => runKeys(job).forEach(changed);
-    const ofTask = (task: UntypedObject) => {
+    onEachChange(this.#jobs, (job) => runKeys(job).forEach(changed));
+    onEachChange(this.#tasks, (task) => {
       if (isRun(task)) changed(deploymentKeyOf(task));
-    };
-    for (const reflector of this.#jobs.values())
-      reflector.addHandlers({ added: ofJob, updated: ofJob, deleted: ofJob });
-    for (const reflector of this.#tasks.values())
-      reflector.addHandlers({ added: ofTask, updated: ofTask, deleted: ofTask });
+    });
+  }
+
+  #all(): Reflector<UntypedObject>[] {
+    return [...this.#tasks.values(), ...this.#jobs.values()];
   }
 
   start(): void {
@@ -136,52 +103,50 @@ export class TaskCaches {
 
   /** The task of this key; null: this version cannot parse it; undefined: it does not exist. */
   task(key: string): TaskResource | null | undefined {
-    const found = within(this.#tasks, key)?.store.get(key);
+    const found = reflectorOf(this.#tasks, key)?.store.get(key);
     return found === undefined ? undefined : readTask(found);
   }
 
   /** Keys of the tasks of a deployment. */
   keysOf(deploymentKey: string): string[] {
-    return within(this.#tasks, deploymentKey)?.store.keysByIndex(BY_DEPLOYMENT, deploymentKey) ?? [];
+    return reflectorOf(this.#tasks, deploymentKey)?.store.keysByIndex(BY_DEPLOYMENT, deploymentKey) ?? [];
   }
 
   /** The tasks of a deployment, without those that this version cannot parse. */
   tasksOf(deploymentKey: string): TaskResource[] {
-    const found = within(this.#tasks, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ?? [];
+    const found = reflectorOf(this.#tasks, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ?? [];
     return found.map(readTask).filter((task) => task !== null);
   }
 
   /** The Jobs of the CronJobs of a deployment. */
   runsOf(deploymentKey: string): TaskJob[] {
-    return (within(this.#jobs, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ??
+    return (reflectorOf(this.#jobs, deploymentKey)?.store.byIndex(BY_DEPLOYMENT, deploymentKey) ??
       []) as TaskJob[];
   }
 
   /** The cached Job with the name of the task; undefined: none is cached. */
   job(task: TaskResource): TaskJob | undefined {
-    return within(this.#jobs, keyOf(task))?.store.get(keyOf(task)) as TaskJob | undefined;
+    return reflectorOf(this.#jobs, keyOf(task))?.store.get(keyOf(task)) as TaskJob | undefined;
   }
 
   noteTask(written: KubeObject): void {
-    within(this.#tasks, keyOf(written))?.noteWrite(written as UntypedObject);
+    reflectorOf(this.#tasks, keyOf(written))?.noteWrite(written as UntypedObject);
   }
 
   noteJob(written: KubeObject): void {
-    within(this.#jobs, keyOf(written))?.noteWrite(transformTaskJob(written as UntypedObject));
+    reflectorOf(this.#jobs, keyOf(written))?.noteWrite(transformTaskJob(written as UntypedObject));
   }
 
   noteJobDeleted(job: KubeObject): void {
-    within(this.#jobs, keyOf(job))?.noteDelete(keyOf(job), job.metadata.uid ?? '');
+    reflectorOf(this.#jobs, keyOf(job))?.noteDelete(keyOf(job), job.metadata.uid ?? '');
   }
 
   /** Whether the caches show the last writes of this process to the task and its Job. */
   isCurrent(key: string): boolean {
-    return [this.#tasks, this.#jobs].every((reflectors) => within(reflectors, key)?.isCurrent(key) ?? true);
+    return [this.#tasks, this.#jobs].every(
+      (reflectors) => reflectorOf(reflectors, key)?.isCurrent(key) ?? true,
+    );
   }
-}
-
-function within(byNamespace: ByNamespace, key: string): Reflector<UntypedObject> | undefined {
-  return byNamespace.get(ALL) ?? byNamespace.get(key.slice(0, key.indexOf('/')));
 }
 
 const isRun = ({ spec }: UntypedObject): boolean =>

@@ -1,8 +1,9 @@
-import { DEPLOYMENT_TASK, MANAGED_DEPLOYMENT } from '../../../contract/resource/definition.ts';
+import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import type { DeploymentTaskStatus } from '../../../contract/resource/deployment-task.ts';
 import { canonicalJson } from '../../../domain/core/hash.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import type { Policy } from '../../../domain/policy/policy.ts';
+import { ownerReference } from '../../../workloads/owner.ts';
 import { taskJob } from '../../../workloads/tasks/task-job.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/client/clock.ts';
@@ -172,10 +173,8 @@ export class TaskController {
   async #adopt(task: TaskResource, { deployment }: ObservedTask, signal: AbortSignal): Promise<TaskResource> {
     this.#mayAct();
     if (deployment === null) return task;
-    const { apiVersion, kind } = MANAGED_DEPLOYMENT;
-    const { name, uid } = deployment.resource.metadata;
     const { resourceVersion, ownerReferences = [] } = task.metadata;
-    const owner = { apiVersion, kind, name, uid };
+    const owner = ownerReference(deployment.resource.metadata);
     const patch = { metadata: { resourceVersion, ownerReferences: [...ownerReferences, owner] } };
     const { client, caches } = this.#options;
     const written = await client.patch(RESOURCES.DeploymentTask, task.metadata, patch, { signal });

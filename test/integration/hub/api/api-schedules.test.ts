@@ -41,7 +41,7 @@ const run = <T = { id: string }>(id: string, name: string, of = client) =>
   of.call<T>('POST', `/v2/deployments/${id}/schedules/${name}/run`, {});
 
 describe('source_config.schedules', () => {
-  test('is returned as it was sent, and absent if there are none', async () => {
+  test('returns the schedules that were sent, and no field when there are no schedules', async () => {
     expect((await deployment([NIGHTLY])).source_config.schedules).toEqual([NIGHTLY]);
     expect((await deployment([])).source_config).not.toHaveProperty('schedules');
   });
