@@ -6,7 +6,7 @@ import type { ReadKind } from './selection.ts';
 /** The objects of a deployment in its cluster. */
 
 /** Pods change without a change of the deployment, so the stream of changes does not report all of it. */
-const POLL_MS = 10_000;
+export const POLL_MS = 10_000;
 
 export const objectsQuery = (api: TenantApi, deploymentId: string) =>
   queryOptions({

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Revision } from '../api/types.ts';
-import { objectsQuery } from '../objects/queries.ts';
+import { objectsQuery, POLL_MS } from '../objects/queries.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
 import { Loading } from '../ui/loading.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
-import { type ComponentProgress, componentsOf } from './components.ts';
+import { areReady, type ComponentProgress, componentsOf } from './components.ts';
 import { Beginning, Duration } from './duration.tsx';
 import { isFinal, secondsBetween } from './steps.ts';
 import styles from './timeline.module.css';
@@ -33,8 +33,9 @@ function ComponentRow({ progress }: { readonly progress: ComponentProgress }) {
 export function ComponentList({ revision }: { readonly revision: Revision }) {
   const query = useQuery({
     ...objectsQuery(useTenantApi(), revision.deployment_id),
-    // Each request reads the cluster, so it is repeated only while something happens.
-    ...(isFinal(revision.status) ? { refetchInterval: false } : {}),
+    // Each request reads the cluster, so it is repeated only while something happens. An answer can be older than the end of the rollout.
+    refetchInterval: ({ state: { data } }) =>
+      isFinal(revision.status) && data !== undefined && areReady(data.resources, revision) ? false : POLL_MS,
   });
   if (query.error !== null) return <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />;
   if (query.isPending) return <Loading what="the components" />;

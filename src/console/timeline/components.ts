@@ -61,3 +61,7 @@ export function componentsOf(objects: readonly ClusterObject[], revision: Revisi
     .map((each) => progressOf(each, pods, revision))
     .toSorted((a, b) => (a.component < b.component ? -1 : 1));
 }
+
+/** Whether each component that runs the revision is ready. */
+export const areReady = (objects: readonly ClusterObject[], revision: Revision): boolean =>
+  componentsOf(objects, revision).every(({ state }) => state === 'ready');

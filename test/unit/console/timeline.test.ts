@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BerthEvent, ClusterObject, Revision, RevisionStatus } from '../../../src/console/api/types.ts';
-import { componentsOf } from '../../../src/console/timeline/components.ts';
+import { areReady, componentsOf } from '../../../src/console/timeline/components.ts';
 import { secondsBetween, stepText, timelineOf } from '../../../src/console/timeline/steps.ts';
 import { revisionWith } from './revision-fixture.ts';
 
@@ -108,6 +108,13 @@ describe('componentsOf', () => {
     const app = { ...container, restarts, ...(started === null ? {} : { started_at: started }) };
     return object('Pod', { pod: { phase: 'Running', containers: [init, app] as never }, ...more });
   };
+
+  test('areReady is false while a ReplicaSet of the revision is not ready', () => {
+    const ready = object('ReplicaSet', { state: 'ready' });
+    const progressing = object('ReplicaSet', { state: 'progressing', component: 'queue' });
+    expect(areReady([ready], revision('DEPLOYED'))).toBe(true);
+    expect(areReady([ready, progressing], revision('DEPLOYED'))).toBe(false);
+  });
 
   test('are done when the last container began to run', () => {
     const objects = [object('ReplicaSet', {}), pod(at(4)), pod(at(7), 0, { state: 'progressing' })];
