@@ -71,14 +71,21 @@ function runVitest(args: readonly string[], output: string): Promise<number> {
   });
 }
 
+interface TestRun {
+  /** The exit code. */
+  readonly code: number;
+  /** The closing line. */
+  readonly line: string;
+}
+
 /**
- * Runs vitest with these arguments, prints the closing line and returns the exit code.
+ * Runs vitest with these arguments, prints the closing line and returns it with the exit code.
  * @param options.allowSkips false: a skipped test is a failure, and its name is printed
  */
-export async function runTests(
+export async function runAndCount(
   args: readonly string[],
   options: { allowSkips?: boolean } = {},
-): Promise<number> {
+): Promise<TestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
   try {
     const output = join(folder, 'report.json');
@@ -91,15 +98,20 @@ export async function runTests(
     if (code !== 0 && !failed)
       console.log(`vitest ended with ${code}: an error outside the tests, see above`);
     console.log(line);
-    return code === 0 && !failed && skipped.length === 0 ? 0 : 1;
+    return { code: code === 0 && !failed && skipped.length === 0 ? 0 : 1, line };
   } catch (error) {
     console.error(`failed to run the tests: ${error instanceof Error ? error.message : String(error)}`);
-    console.log('0 passed, 1 failed');
-    return 1;
+    const line = '0 passed, 1 failed';
+    console.log(line);
+    return { code: 1, line };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** As `runAndCount`. @returns the exit code */
+export const runTests = async (...parameters: Parameters<typeof runAndCount>): Promise<number> =>
+  (await runAndCount(...parameters)).code;
 
 /**
  * Builds the programs that the tests start. If a build fails, only the test files that need the program fail or are skipped.

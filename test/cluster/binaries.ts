@@ -70,9 +70,21 @@ export function pinnedVersion(goMod: string, module: string): string {
   return version;
 }
 
+/**
+ * Folder of the module that pins Kubernetes: the default one, or that of BERTH_TEST_KUBERNETES (a minor version such as
+ * 1.35), which `npm run compat` sets.
+ */
+function kubernetesModule(env: NodeJS.ProcessEnv): string {
+  const minor = env['BERTH_TEST_KUBERNETES'];
+  return minor ? join(here, '..', 'compat', 'kubernetes', minor) : join(here, 'control-plane');
+}
+
 /** Commands of Kubernetes in the pinned version. */
-export function kubernetesGroup<Name extends string>(names: readonly Name[]): BinaryGroup<Name> {
-  const moduleDir = join(here, 'control-plane');
+export function kubernetesGroup<Name extends string>(
+  names: readonly Name[],
+  env: NodeJS.ProcessEnv = process.env,
+): BinaryGroup<Name> {
+  const moduleDir = kubernetesModule(env);
   const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), 'k8s.io/kubernetes');
   const packages = Object.fromEntries(names.map((name) => [name, `k8s.io/kubernetes/cmd/${name}`]));
   return {
@@ -91,15 +103,16 @@ function groups(): BinaryGroup<BinaryName>[] {
     'kube-scheduler',
     'kubectl',
   ]);
-  const kwok = pinnedVersion(readFileSync(join(kubernetes.moduleDir, 'go.mod'), 'utf8'), 'sigs.k8s.io/kwok');
+  const defaultModule = join(here, 'control-plane');
+  const kwok = pinnedVersion(readFileSync(join(defaultModule, 'go.mod'), 'utf8'), 'sigs.k8s.io/kwok');
   const etcdDir = join(here, 'etcd');
   return [
     kubernetes,
     {
       name: 'kwok',
       version: kwok,
-      // The module of Kubernetes, because most packages of kwok are those of Kubernetes.
-      moduleDir: kubernetes.moduleDir,
+      // The module of the default Kubernetes, because most packages of kwok are those of Kubernetes.
+      moduleDir: defaultModule,
       packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
       ldflags: [`-X sigs.k8s.io/kwok/pkg/consts.Version=${kwok}`],
     },
