@@ -99,6 +99,26 @@ const status = (id: string, number: number, ...wanted: string[]) =>
     { timeoutMs: 60_000, intervalMs: 100 },
   );
 
+interface StatusChange {
+  from: string;
+  to: string;
+}
+
+/**
+ * The changes that events describe. A row is written once for all reports of one call, but each report has an event, so
+ * that consecutive events may belong to one change of the row. All other events stay as they are.
+ */
+function joined(events: readonly StatusChange[], rows: readonly StatusChange[]): StatusChange[] {
+  const result: StatusChange[] = [];
+  for (const event of events) {
+    const last = result.at(-1);
+    const isComplete = last === undefined || last.to === rows[result.length - 1]?.to;
+    if (!isComplete && event.from === last.to) last.to = event.to;
+    else result.push({ ...event });
+  }
+  return result;
+}
+
 /**
  * Holds the record against what was seen: DEPLOYED is what was active, DEPLOY_FAILED what failed, INTERRUPTED what rolled
  * and did neither, SKIPPED what never had a pod. Each change of a state has its event, and active_revision_id only rose.
@@ -117,14 +137,15 @@ async function holdsTrue(id: string, course: Course): Promise<string[]> {
     word === truth[index] ? [] : [`${index + 1}: ${word}, not ${truth[index]}`],
   );
   expect(wrong).toEqual([]);
-  const numbers = new Map(revisions.map((found) => [found.id, found.number]));
-  const byEvents = events.flatMap(({ revision_id, details: { from, to } }) =>
-    revision_id === null || to === undefined ? [] : [`${numbers.get(revision_id)}: ${from} → ${to}`],
-  );
-  const byRows = changes.flatMap(({ revision: number, before, after }) =>
-    number === null || before === null ? [] : [`${number}: ${before} → ${after}`],
-  );
-  expect(byEvents.sort()).toEqual(byRows.sort());
+  for (const { id: revisionId, number } of revisions) {
+    const byEvents = events.flatMap(({ revision_id, details: { from, to } }) =>
+      revision_id === revisionId && from !== undefined && to !== undefined ? [{ from, to }] : [],
+    );
+    const byRows = changes.flatMap(({ revision, before, after }) =>
+      revision === number && before !== null && after !== null ? [{ from: before, to: after }] : [],
+    );
+    expect(joined(byEvents, byRows), `the changes of revision ${number}`).toEqual(byRows);
+  }
   const ups = changes.filter(({ revision: number }) => number === null).map(({ after }) => Number(after));
   expect(ups).toEqual([...new Set(ups)].sort((a, b) => a - b));
   expect([...course.active]).toEqual([...new Set(course.active)].sort((a, b) => a - b));

@@ -139,6 +139,12 @@ export interface DueBranch {
 }
 
 /**
+ * A lock that serializes claims. Without it, two processes could each claim some branches of one repository, and both
+ * would request the repository. The lock is held for the claim, not for the requests.
+ */
+const CLAIM_LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('berth_branch_claim', 0))`;
+
+/**
  * Claims the branches of up to `limit` due repositories, for `leaseSeconds`. Platform scope.
  * @param soonOnly only branches that are due because the order of a push was uncertain
  */
@@ -146,6 +152,7 @@ export async function claimBranches(
   transaction: Transaction,
   { limit, leaseSeconds, soonOnly = false }: { limit: number; leaseSeconds: number; soonOnly?: boolean },
 ): Promise<DueBranch[]> {
+  await transaction.drizzle.execute(CLAIM_LOCK);
   const rows = await transaction.run(claimBranchesStatement, { limit, leaseSeconds, soonOnly });
   return rows.map(({ branchWatch, ...row }) => ({ ...row, watch: fromStoredWatch(branchWatch) }));
 }

@@ -124,7 +124,7 @@ describe('a new commit', () => {
     await built(named.id, first);
     const before = git.requests.length;
     await poll(byDefault.id, named.id);
-    // One look is for both: git asks in two requests.
+    // One poll serves both.
     expect(git.requests.length - before).toBeLessThanOrEqual(4);
     expect([await commitOf(byDefault.id), await commitOf(named.id)]).toEqual([first, next]);
     expect((await stateOf(byDefault.id)).watch).toMatchObject({ branch: 'main', commit: first });
@@ -273,6 +273,25 @@ describe('the schedule of polls', () => {
     expect(taken.length).toBeGreaterThan(1);
     expect(new Set(taken).size).toBe(taken.length);
     expect(taken.every((id) => ids.includes(id))).toBe(true);
+  });
+
+  test('gives all branches of a repository to one process when processes claim at the same time', async () => {
+    for (const poller of pollers.splice(0)) await poller.stop();
+    const repository = `shop/${uniqueName()}`;
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n += 1) ids.push((await tracking(repository)).id);
+    for (let round = 0; round < 10; round += 1) {
+      await api.store.sql('UPDATE deployments SET next_poll_at = now() WHERE id = ANY($1::uuid[])', [ids]);
+      const claims = await Promise.all(
+        Array.from({ length: 6 }, () =>
+          api.store.database.platform.transaction((transaction) =>
+            claimBranches(transaction, { limit: 8, leaseSeconds: 60 }),
+          ),
+        ),
+      );
+      const sizes = claims.map((claim) => claim.filter(({ id }) => ids.includes(id)).length);
+      expect(sizes.filter((size) => size > 0)).toEqual([ids.length]);
+    }
   });
 
   test('includes only branches with a push of unclear order, once, when polling is disabled', async () => {
