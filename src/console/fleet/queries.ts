@@ -10,6 +10,7 @@ import { fleetKey, tenantKey } from '../api/keys.ts';
 import { listListeners } from '../api/lists.ts';
 import { allOf } from '../api/pages.ts';
 import { requestAgain } from '../live/request-again.ts';
+import { refreshAfterPresent } from './changed-meanwhile.ts';
 import { type Filters, queryOf } from './filters.ts';
 import { NewestRequests } from './newest-requests.ts';
 import { type FleetPage, nextOffset, PAGE_SIZE, withChanges } from './pages.ts';
@@ -49,10 +50,13 @@ export async function refreshRows(
   const ids = idsToRequest(filters, changed);
   if (ids.length === 0) return;
   const list = hashKey(queryKey);
-  const { fetchStatus, status } = client.getQueryState(queryKey) ?? {};
+  const shown = client.getQueryCache().find({ queryKey });
+  if (shown?.state.fetchStatus === 'fetching') {
+    return refreshAfterPresent(shown, ids, (all) => void refreshRows(client, api, { filters, changed: all }));
+  }
   // Single rows would hide that the request of the whole list has failed.
   const requestAll = () => requestAgain(client, (key) => hashKey(key) === list);
-  if (ids.length > MAX_IDS || fetchStatus === 'fetching' || status === 'error') return requestAll();
+  if (ids.length > MAX_IDS || shown?.state.status === 'error') return requestAll();
   const ownRows = newestRequests.begin(list, ids);
   const query = { ...queryOf(filters), deployment_ids: ids.join(','), limit: MAX_IDS };
   try {

@@ -1,20 +1,21 @@
 import type { Query, QueryClient } from '@tanstack/react-query';
 
-/** Queries that are requested once more after the present request, whose answer may be older than the change. */
+/** Calls back after the present request of a query, also if it fails. Its answer may be older than a change. */
+export const afterPresent = (query: Query, callback: () => void): void => {
+  query.fetch().then(callback, callback);
+};
+
+/** Queries that are requested once more after the present request. */
 const waiting = new WeakSet<Query>();
 
 /** Requests again after the present request. A request that each change cancelled would never end while much changes. */
-function afterPresent(query: Query, again: () => void): void {
+function againAfterPresent(query: Query, again: () => void): void {
   if (waiting.has(query)) return;
   waiting.add(query);
-  const ended = () => waiting.delete(query);
-  query.fetch().then(
-    () => {
-      ended();
-      again();
-    },
-    () => ended(),
-  );
+  afterPresent(query, () => {
+    waiting.delete(query);
+    again();
+  });
 }
 
 /** Requests again what is shown, and marks the rest of the queries, so that they are requested when they are shown. */
@@ -22,7 +23,7 @@ export function requestAgain(client: QueryClient, isMeant: (key: readonly unknow
   const queries = client.getQueryCache().findAll({ predicate: ({ queryKey }) => isMeant(queryKey) });
   for (const query of queries) {
     const again = () => void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
-    if (query.state.fetchStatus === 'fetching') afterPresent(query, again);
+    if (query.state.fetchStatus === 'fetching') againAfterPresent(query, again);
     else again();
   }
 }
