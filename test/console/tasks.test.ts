@@ -3,10 +3,12 @@ import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
 
 describeConsole('tasks', (world) => {
-  test('runs a command, shows why it failed, and cancels another one', async () => {
+  test('runs a command, shows why it failed, cancels another one, and runs a schedule now', async () => {
     const off = { database: { enabled: false }, cache: { enabled: false } };
+    const schedules = [{ name: 'nightly', schedule: '30 2 * * *', command: ['clean', 'all'], suspend: true }];
     const body = smallDeployment('task-shop') as { source_config: object };
-    const { id } = await world.api.create({ ...body, source_config: { ...body.source_config, ...off } });
+    const config = { ...body.source_config, ...off, schedules };
+    const { id } = await world.api.create({ ...body, source_config: config });
     await world.api.ready(id);
     // The simulated nodes have no output, so the page of the output may fail and try again.
     const path = world.pathOf(`/deployments/${id}/tasks`);
@@ -39,6 +41,17 @@ describeConsole('tasks', (world) => {
     await page.getByRole('button', { name: 'Cancel the task' }).click();
     await facts.getByText('CANCELLED', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
+
+    await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
+    const schedule = page.getByRole('region', { name: 'Schedules' }).getByRole('row', { name: /nightly/ });
+    await schedule.getByText('suspended, 30 2 * * * (Etc/UTC)').waitFor();
+    await schedule.getByText('none among the tasks below').waitFor();
+    await checkPage(page);
+    await page.getByRole('button', { name: 'Run now nightly' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+    await facts.getByText('SUCCEEDED', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
+    await schedule.getByText('SUCCEEDED', { exact: true }).waitFor();
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
 });

@@ -63,6 +63,24 @@ export const runTask = (
     }),
   );
 
+/**
+ * Runs a schedule now.
+ * @param key the same key runs the command once, even if the response was lost
+ * @throws Problem
+ */
+export const runSchedule = (
+  api: TenantApi,
+  deploymentId: string,
+  schedule: string,
+  key: string,
+): Promise<Task> =>
+  read<Task>(
+    api.POST('/v2/deployments/{deployment_id}/schedules/{schedule}/run', {
+      params: { path: { deployment_id: deploymentId, schedule }, header: { 'Idempotency-Key': key } },
+      body: {},
+    }),
+  );
+
 /** @throws Problem */
 export const cancelTask = (api: TenantApi, { deployment_id, id }: Task): Promise<Task> =>
   read<Task>(

@@ -1,5 +1,4 @@
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
@@ -19,6 +18,7 @@ import {
   TASK_COMPONENTS,
   type TaskForm,
 } from './task-request.ts';
+import { useTaskAction } from './use-task-action.ts';
 
 /** The program and arguments that will run, so that people see the effect of quotes. */
 function Words({ form }: { readonly form: TaskForm }) {
@@ -107,7 +107,6 @@ const newKey = () => crypto.randomUUID();
 export function RunCommand() {
   const { id, name } = useDeployment().deployment;
   const api = useTenantApi();
-  const navigate = useNavigate();
   const [form, setForm] = useState(EMPTY_FORM);
   // The same request again must not run the command twice. Another one is another task.
   const [key, setKey] = useState(newKey);
@@ -115,24 +114,14 @@ export function RunCommand() {
     setForm((before) => ({ ...before, ...changes }));
     setKey(newKey());
   };
-  const run = useMutation({ mutationFn: () => runTask(api, id, requestOf(form), key) });
-  // Callbacks of `mutate` are called only while the page is shown, so that a person who has left is not brought to another page.
-  const mutate: typeof run.mutate = (variables, options) =>
-    run.mutate(variables, {
-      ...options,
-      onSuccess: (task, ...rest) => {
-        options?.onSuccess?.(task, ...rest);
-        const params = { tenantId: api.tenantId, deploymentId: id, taskId: task.id };
-        void navigate({ to: '/t/$tenantId/deployments/$deploymentId/tasks/$taskId', params });
-      },
-    });
+  const run = useTaskAction(id, () => runTask(api, id, requestOf(form), key));
   const body = bodyOf(form);
   return (
     <ActionDialog
       opens="Run a command"
       title="Run a command"
       acts="Run"
-      action={{ ...run, mutate }}
+      action={run}
       onClose={() => {
         setForm(EMPTY_FORM);
         setKey(newKey());

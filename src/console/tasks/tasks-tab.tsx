@@ -19,6 +19,7 @@ import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { tasksQuery } from './queries.ts';
 import { RunCommand } from './run-command.tsx';
+import { SchedulesSection } from './schedules-section.tsx';
 import { Author, ShortCommand } from './task-parts.tsx';
 import { markOf, reasonOf } from './task-state.ts';
 
@@ -42,7 +43,15 @@ function Row({ task, isStale }: { readonly task: Task; readonly isStale: boolean
       </td>
       <td>{reasonOf(task) ?? '–'}</td>
       <td>{task.component}</td>
-      <td>{task.origin}</td>
+      <td>
+        {task.schedule === null ? (
+          task.origin
+        ) : (
+          <>
+            schedule <bdi>{task.schedule}</bdi>
+          </>
+        )}
+      </td>
       <td>{startedAt === null ? '–' : <Time at={startedAt} />}</td>
       <td>{task.exit_code ?? '–'}</td>
       <td>
@@ -52,7 +61,7 @@ function Row({ task, isStale }: { readonly task: Task; readonly isStale: boolean
   );
 }
 
-/** The commands that were run once for a deployment, newest first. */
+/** The schedules of a deployment, and its tasks, newest first. */
 export function TasksTab() {
   const { id, name, tenant_id: tenantId } = useDeployment().deployment;
   const query = useInfiniteQuery(tasksQuery(useTenantApi(), id));
@@ -60,32 +69,35 @@ export function TasksTab() {
   const mayRun = useScope('tasks:run');
   const tasks = query.data?.pages.flatMap(({ resources }) => resources) ?? [];
   return (
-    <Section
-      id="tasks"
-      title="Tasks"
-      command={
-        <div className={fields['row']}>
-          {mayRun && <RunCommand />}
-          <ShowCommand
-            title="List the tasks"
-            request={{ path: `/v2/deployments/${id}/tasks`, tenantId }}
-            berth={commandLine('berth', 'tasks', 'list', name)}
-          />
-        </div>
-      }
-    >
-      {query.isPending && <Loading what="the tasks" />}
-      {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
-      <StaleNotice freshness={freshness} />
-      {query.data !== undefined && tasks.length === 0 && <Empty title="No command was run yet" />}
-      {tasks.length > 0 && (
-        <ScrollTable label="Tasks" columns={COLUMNS}>
-          {tasks.map((task) => (
-            <Row key={task.id} task={task} isStale={freshness.isStale} />
-          ))}
-        </ScrollTable>
-      )}
-      <MoreButton query={query} text="Show older tasks" />
-    </Section>
+    <>
+      <SchedulesSection tasks={tasks} isStale={freshness.isStale} />
+      <Section
+        id="tasks"
+        title="Tasks"
+        command={
+          <div className={fields['row']}>
+            {mayRun && <RunCommand />}
+            <ShowCommand
+              title="List the tasks"
+              request={{ path: `/v2/deployments/${id}/tasks`, tenantId }}
+              berth={commandLine('berth', 'tasks', 'list', name)}
+            />
+          </div>
+        }
+      >
+        {query.isPending && <Loading what="the tasks" />}
+        {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
+        <StaleNotice freshness={freshness} />
+        {query.data !== undefined && tasks.length === 0 && <Empty title="No command was run yet" />}
+        {tasks.length > 0 && (
+          <ScrollTable label="Tasks" columns={COLUMNS}>
+            {tasks.map((task) => (
+              <Row key={task.id} task={task} isStale={freshness.isStale} />
+            ))}
+          </ScrollTable>
+        )}
+        <MoreButton query={query} text="Show older tasks" />
+      </Section>
+    </>
   );
 }

@@ -8,7 +8,15 @@ import {
   runCommand,
   wordsOf,
 } from '../../../src/console/tasks/task-request.ts';
-import { hasOutput, isFinal, markOf, reasonOf, shortWords } from '../../../src/console/tasks/task-state.ts';
+import {
+  hasOutput,
+  isFinal,
+  lastRun,
+  markOf,
+  reasonOf,
+  shortWords,
+  timesOf,
+} from '../../../src/console/tasks/task-state.ts';
 
 const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 const task = (changes: Partial<Task>) =>
@@ -95,4 +103,25 @@ test('the list shows the first words of a command, and shortens long ones', () =
 test('the output of a task has a path and a command of its own', () => {
   expect(logPath('d1', { task: ID })).toBe(`/v2/deployments/d1/tasks/${ID}/logs?follow=true`);
   expect(logCommand('shop', { task: ID })).toBe(`berth tasks logs shop ${ID}`);
+});
+
+describe('a schedule', () => {
+  const schedule = { name: 'nightly', schedule: '30 2 * * *', command: ['clean'] };
+
+  test('has its times, its time zone and whether it is suspended', () => {
+    expect(timesOf(schedule)).toBe('30 2 * * * (Etc/UTC)');
+    expect(timesOf({ ...schedule, time_zone: 'Europe/Berlin', suspend: true })).toBe(
+      'suspended, 30 2 * * * (Europe/Berlin)',
+    );
+  });
+
+  test('has the newest of its runs as its last run', () => {
+    const runs = [
+      task({ id: 'c', schedule: null }),
+      task({ id: 'b', schedule: 'nightly' }),
+      task({ id: 'a', schedule: 'nightly' }),
+    ];
+    expect(lastRun(runs, 'nightly')?.id).toBe('b');
+    expect(lastRun(runs, 'hourly')).toBeUndefined();
+  });
 });
