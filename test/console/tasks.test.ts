@@ -3,17 +3,23 @@ import { smallDeployment } from '../integration/harness/samples.ts';
 import { checkPage, describeConsole } from './harness/console.ts';
 
 describeConsole('tasks', (world) => {
-  test('runs a command, shows why it failed, cancels another one, and runs a schedule now', async () => {
+  test('runs commands and a schedule, shows their results, and links a revision to its release command', async () => {
     const off = { database: { enabled: false }, cache: { enabled: false } };
     const schedules = [{ name: 'nightly', schedule: '30 2 * * *', command: ['clean', 'all'], suspend: true }];
-    const body = smallDeployment('task-shop') as { source_config: object };
-    const config = { ...body.source_config, ...off, schedules };
-    const { id } = await world.api.create({ ...body, source_config: config });
+    const body = smallDeployment('task-shop') as { source_config: object; source_revision_config: object };
+    const { id } = await world.api.create({
+      ...body,
+      source_config: { ...body.source_config, ...off, schedules },
+      source_revision_config: { ...body.source_revision_config, release_command: ['migrate', 'up'] },
+    });
     await world.api.ready(id);
     // The simulated nodes have no output, so the page of the output may fail and try again.
     const path = world.pathOf(`/deployments/${id}/tasks`);
     const page = await world.open({ path, expected: /status of 50[234]/ });
-    await page.getByText('No command was run yet').waitFor();
+    await page
+      .getByRole('row', { name: /migrate up/ })
+      .getByText('release', { exact: true })
+      .waitFor();
 
     const run = async (line: string) => {
       await page.getByRole('button', { name: 'Run a command' }).click();
@@ -52,6 +58,13 @@ describeConsole('tasks', (world) => {
     await facts.getByText('SUCCEEDED', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
     await schedule.getByText('SUCCEEDED', { exact: true }).waitFor();
+
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const release = page.getByRole('region', { name: 'Rollout timeline' }).getByText('Release command');
+    await release.getByText('SUCCEEDED', { exact: true }).waitFor();
+    await checkPage(page);
+    await release.getByRole('link', { name: 'migrate up' }).click();
+    await facts.getByText('release', { exact: true }).waitFor();
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
 });

@@ -55,3 +55,7 @@ export function timesOf({ schedule, time_zone: zone, suspend }: Schedule): strin
 /** The newest run of a schedule in a list of tasks, newest first. */
 export const lastRun = (tasks: readonly Task[], schedule: string): Task | undefined =>
   tasks.find((task) => task.schedule === schedule);
+
+/** The newest run of the release command of a revision in a list of tasks, newest first. */
+export const releaseOf = (tasks: readonly Task[], revisionId: string): Task | undefined =>
+  tasks.find(({ origin, revision_id: id }) => origin === 'release' && id === revisionId);

@@ -13,6 +13,7 @@ import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ComponentList } from './component-list.tsx';
 import { newestEventsQuery, newestRevisionsQuery } from './queries.ts';
+import { Release } from './release.tsx';
 import { StepList } from './step-list.tsx';
 import { isFinal, type KnownEvents } from './steps.ts';
 import styles from './timeline.module.css';
@@ -49,6 +50,7 @@ function RevisionSteps({ revision, events, isStale, isOpen }: RevisionStepsProps
           </p>
         )}
         <StepList revision={revision} events={events} isStale={isStale} />
+        {isOpen && <Release revision={revision} />}
         {isOpen && <Components revision={revision} />}
       </details>
     </li>

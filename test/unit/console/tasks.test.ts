@@ -14,6 +14,7 @@ import {
   lastRun,
   markOf,
   reasonOf,
+  releaseOf,
   shortWords,
   timesOf,
 } from '../../../src/console/tasks/task-state.ts';
@@ -124,4 +125,14 @@ describe('a schedule', () => {
     expect(lastRun(runs, 'nightly')?.id).toBe('b');
     expect(lastRun(runs, 'hourly')).toBeUndefined();
   });
+});
+
+test('the release of a revision is its newest task with that origin', () => {
+  const tasks = [
+    task({ id: 'd', origin: 'api', revision_id: ID }),
+    task({ id: 'c', origin: 'release', revision_id: 'another' }),
+    task({ id: 'b', origin: 'release', revision_id: ID }),
+  ];
+  expect(releaseOf(tasks, ID)?.id).toBe('b');
+  expect(releaseOf(tasks, 'a third')).toBeUndefined();
 });
