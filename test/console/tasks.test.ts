@@ -65,6 +65,27 @@ describeConsole('tasks', (world) => {
     await checkPage(page);
     await release.getByRole('link', { name: 'migrate up' }).click();
     await facts.getByText('release', { exact: true }).waitFor();
+
+    const image_uri = 'registry.example/shop/web:2.0.0';
+    await world.api.call('PATCH', `/v2/deployments/${id}`, { source_revision_config: { image_uri } });
+    await page.getByRole('link', { name: 'Revisions' }).click();
+    await page.getByRole('button', { name: 'Roll back to revision 1' }).click();
+    const rollback = page.getByRole('dialog', { name: 'Roll back to revision 1' });
+    await rollback.getByText('A new revision is created.').waitFor();
+    const outlook = rollback.getByText('The release command runs before the rollout.');
+    expect(await outlook.count()).toBe(0);
+    await rollback.getByRole('checkbox', { name: /^Run the release command/ }).check();
+    await outlook.waitFor();
+    await checkPage(page);
+    await rollback.getByRole('button', { name: 'Roll back', exact: true }).click();
+    const progress = page.getByRole('region', { name: 'Progress of the change' });
+    await progress.getByText(/^READY/).waitFor();
+    const tasks = await world.api.call<{ resources: { origin: string; revision_number: number }[] }>(
+      'GET',
+      `/v2/deployments/${id}/tasks`,
+    );
+    const releases = tasks.body.resources.filter(({ origin }) => origin === 'release');
+    expect(releases.map(({ revision_number: number }) => number)).toEqual([3, 2, 1]);
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
 });

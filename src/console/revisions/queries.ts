@@ -25,6 +25,13 @@ export const revisionQuery = (api: TenantApi, deploymentId: string, revisionId: 
 /** How a revision is repeated. */
 export type RepeatKind = 'rollback' | 'redeploy';
 
+/** What is repeated. */
+export interface Repeated extends RevisionPath {
+  readonly kind: RepeatKind;
+  /** Whether a rollback runs the release command. A redeploy always does. */
+  readonly runsRelease: boolean;
+}
+
 interface RepeatInput {
   readonly isDryRun: boolean;
   readonly headers?: { readonly 'If-Match'?: string; readonly 'Idempotency-Key'?: string };
@@ -32,11 +39,12 @@ interface RepeatInput {
 }
 
 /** Sends the request to roll back to a revision or to deploy it again. Also returns the ETag of the deployment. */
-async function repeat(api: TenantApi, kind: RepeatKind, path: RevisionPath, input: RepeatInput) {
+async function repeat(api: TenantApi, repeated: Repeated, input: RepeatInput) {
+  const { kind, runsRelease, ...path } = repeated;
   const { isDryRun, headers = {}, signal } = input;
   const call = api.POST(`/v2/deployments/{deployment_id}/revisions/{revision_id}/${kind}`, {
     params: { path, query: { dry_run: isDryRun }, header: headers },
-    body: {},
+    body: kind === 'rollback' && runsRelease ? { run_release: true } : {},
     ...(signal === undefined ? {} : { signal }),
   });
   const answer = await read(call);
@@ -49,11 +57,11 @@ export interface RepeatPreview {
 }
 
 /** What a rollback or redeploy would change now. It is requested again when the deployment changes. */
-export const previewQuery = (api: TenantApi, kind: RepeatKind, path: RevisionPath) =>
+export const previewQuery = (api: TenantApi, repeated: Repeated) =>
   queryOptions<RepeatPreview>({
-    queryKey: deploymentKey(api.tenantId, path.deployment_id, 'preview', kind, path.revision_id),
+    queryKey: deploymentKey(api.tenantId, repeated.deployment_id, 'preview', repeated),
     queryFn: async ({ signal }) => {
-      const { answer, etag } = await repeat(api, kind, path, { isDryRun: true, signal });
+      const { answer, etag } = await repeat(api, repeated, { isDryRun: true, signal });
       return { plan: answer as RevisionDryRun, etag };
     },
     // An old preview must not be shown as the present one.
@@ -67,12 +75,11 @@ export const previewQuery = (api: TenantApi, kind: RepeatKind, path: RevisionPat
  */
 export async function repeatRevision(
   api: TenantApi,
-  kind: RepeatKind,
-  path: RevisionPath,
+  repeated: Repeated,
   { etag, key }: { readonly etag: string | null; readonly key: string },
 ): Promise<number> {
   const headers = { 'Idempotency-Key': key, ...(etag === null ? {} : { 'If-Match': etag }) };
-  const { etag: next } = await repeat(api, kind, path, { isDryRun: false, headers });
+  const { etag: next } = await repeat(api, repeated, { isDryRun: false, headers });
   return generationOf(next);
 }
 

@@ -12,7 +12,13 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
-import { previewQuery, type RepeatKind, type RepeatPreview, repeatRevision } from './queries.ts';
+import {
+  previewQuery,
+  type Repeated,
+  type RepeatKind,
+  type RepeatPreview,
+  repeatRevision,
+} from './queries.ts';
 import styles from './revisions.module.css';
 
 const WORDS = {
@@ -65,17 +71,36 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
   const { id, name, tenant_id: tenantId } = deployment;
   const api = useTenantApi();
   const title = `${WORDS[kind].title} ${revision.number}`;
-  const path = { deployment_id: id, revision_id: revision.id };
-  const preview = useQuery(previewQuery(api, kind, path));
-  const [key] = useState(() => crypto.randomUUID());
+  const [runsRelease, setRunsRelease] = useState(false);
+  const hasRelease = (revision.source_revision_config.release_command ?? []).length > 0;
+  const repeated: Repeated = { kind, deployment_id: id, revision_id: revision.id, runsRelease };
+  const preview = useQuery(previewQuery(api, repeated));
+  const [key, setKey] = useState(() => crypto.randomUUID());
   const action = useMutation({
-    mutationFn: ({ etag }: RepeatPreview) => repeatRevision(api, kind, path, { etag, key }),
+    mutationFn: ({ etag }: RepeatPreview) => repeatRevision(api, repeated, { etag, key }),
     onError: (error) => {
       if (isOutdated(error)) void preview.refetch();
     },
   });
   return (
     <Dialog title={title} isOpen onClose={onClose}>
+      {kind === 'rollback' && hasRelease && (
+        <p>
+          <label>
+            <input
+              type="checkbox"
+              checked={runsRelease}
+              disabled={action.isPending}
+              onChange={({ target }) => {
+                setRunsRelease(target.checked);
+                // Another request needs another key.
+                setKey(crypto.randomUUID());
+              }}
+            />{' '}
+            Run the release command of the revision again
+          </label>
+        </p>
+      )}
       {preview.isPending && <Loading what="the preview" />}
       {preview.error !== null && (
         <ProblemNotice error={preview.error} onRetry={() => void preview.refetch()} />
@@ -100,8 +125,12 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
             method: 'POST',
             path: `/v2/deployments/${id}/revisions/${revision.id}/${kind}`,
             tenantId,
+            ...(runsRelease ? { body: { run_release: true } } : {}),
           }}
-          berth={commandLine('berth', 'revisions', kind, name, String(revision.number))}
+          berth={commandLine(
+            ...['berth', 'revisions', kind, name, String(revision.number)],
+            ...(runsRelease ? ['--run-release'] : []),
+          )}
         />
       </div>
     </Dialog>
