@@ -16,6 +16,7 @@ export const PLAN_KINDS = [
   'burst',
   'kubectl',
   'immutable',
+  'tasks',
   'load',
   'sigterm',
   'walk',

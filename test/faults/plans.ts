@@ -19,6 +19,7 @@ import { soakPlans } from './plans/soak.ts';
 import { staleListPlans } from './plans/stale-list.ts';
 import { staleViewPlans } from './plans/stale-view.ts';
 import { statusCodePlans } from './plans/status-codes.ts';
+import { taskPlans } from './plans/tasks.ts';
 import { volumeRemovalPlans } from './plans/volume-removal.ts';
 import { watchPlans } from './plans/watch.ts';
 import { readRecording } from './record.ts';
@@ -41,6 +42,7 @@ const LONG_QUIET: Readonly<Record<Exclude<PlanKind, 'walk'>, string>> = {
   burst: 'burst/steady',
   kubectl: 'kubectl/deleted/manageddeployments',
   immutable: 'immutable/foreign/services',
+  tasks: 'tasks/release/job-deleted',
   load: 'load/pod-events',
   sigterm: 'sigterm/operator/busy',
   soak: 'soak/watch-cuts',
@@ -74,6 +76,7 @@ export function allPlans(): FaultPlan[] {
     ...burstPlans,
     ...kubectlPlans,
     ...immutablePlans,
+    ...taskPlans,
     ...loadPlans,
     ...sigtermPlans,
     ...pausedProcessPlans,

@@ -58,7 +58,7 @@ const same = (left: Effect) => (right: Effect) =>
 
 /** Effects that occur once per observation. A busy machine combines several observations into one effect. */
 const COALESCED =
-  /^(?:post reports|tell events|update manageddeployments-status |commit deployments.*listeners)/;
+  /^(?:post (?:task-)?reports|tell events|update (?:manageddeployments|deploymenttasks)-status |commit (?:tasks$|deployments.*listeners))/;
 const MAX_COALESCED = 2;
 
 const isSteady = ({ what, occurrence }: Effect) => occurrence <= MAX_COALESCED || !COALESCED.test(what);

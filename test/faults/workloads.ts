@@ -1,6 +1,6 @@
 /**
- * Changes under which faults are injected: create, update, rollback, delete, autoscaler on and off, storage growth, and the
- * removal of a database with its volume.
+ * Changes under which faults are injected: create, update, rollback, delete, autoscaler on and off, storage growth, the
+ * removal of a database with its volume, a revision with a release command, and a task.
  */
 import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { appName } from '../../src/contract/resource/names.ts';
@@ -151,6 +151,48 @@ const databaseRemoval: Workload = {
   },
 };
 
+interface Tasks {
+  resources: { origin: string; revision_number: number | null; state: string }[];
+}
+
+/** Waits until the newest task of this origin has succeeded. */
+async function hasSucceeded(world: FaultWorld, id: string, origin: 'api' | 'release'): Promise<void> {
+  const succeeded = async () => {
+    const { body: found } = await world.call<Tasks>('GET', `/v2/deployments/${id}/tasks`);
+    return found.resources.find((task) => task.origin === origin)?.state === 'SUCCEEDED';
+  };
+  await waitFor(`the task of origin ${origin} to succeed`, succeeded, {
+    timeoutMs: GONE_MS,
+    intervalMs: 200,
+  });
+}
+
+/** Ends when the command has succeeded and the new revision is active. */
+const release: Workload = {
+  name: 'release',
+  prepare: (world) => running(world),
+  run: patch({
+    source_revision_config: {
+      image_uri: 'registry.example/shop/web:2.0.0',
+      release_command: ['migrate', 'up'],
+    },
+  }),
+  end: async (world, given) => {
+    await converged(world, given);
+    await hasSucceeded(world, idOf(given), 'release');
+  },
+};
+
+const task: Workload = {
+  name: 'task',
+  prepare: (world) => running(world),
+  run: async (world, given) => {
+    await callUntilSuccess(world, 'POST', `/v2/deployments/${idOf(given)}/tasks`, { command: ['clean'] });
+    return given;
+  },
+  end: (world, given) => hasSucceeded(world, idOf(given), 'api'),
+};
+
 export const WORKLOADS: readonly Workload[] = [
   create,
   update,
@@ -160,6 +202,8 @@ export const WORKLOADS: readonly Workload[] = [
   autoscalerOff,
   storage,
   databaseRemoval,
+  release,
+  task,
 ];
 
 /** The workload with this name. @throws Error if no workload has this name */

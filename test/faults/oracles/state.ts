@@ -172,7 +172,7 @@ async function clusterState(world: FaultWorld, names: Names): Promise<Map<string
 /** Whether Kubernetes has created the object for one of Berth's objects. */
 const isMade = ({ ownerReferences }: UntypedObject['metadata']) =>
   (ownerReferences ?? []).some(({ kind }) =>
-    ['Deployment', 'StatefulSet', 'ReplicaSet', 'ManagedDeployment'].includes(kind),
+    ['Deployment', 'StatefulSet', 'ReplicaSet', 'ManagedDeployment', 'DeploymentTask', 'Job'].includes(kind),
   );
 
 /** State of cluster and database, masked. @param since start of the plan, because older events belong to other plans */
