@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import type { DeploymentTaskSpec } from '../../../contract/resource/deployment-task.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { releaseTask, releaseTaskName, releaseTaskSpec } from '../../../workloads/tasks/release-task.ts';
@@ -18,6 +19,8 @@ import { releaseFailure } from './release-failure.ts';
  * recorded, nothing has started.
  */
 
+const NO_TASKS = `the operator has not read the tasks of the cluster yet; it needs the CustomResourceDefinition ${DEPLOYMENT_TASK.plural}.${DEPLOYMENT_TASK.group}`;
+
 /** The release that the desired revision waits for; null: it may be rolled out. */
 export function pendingRelease(
   observed: Observed,
@@ -26,7 +29,7 @@ export function pendingRelease(
   const { resource, tasks } = observed;
   const spec = releaseTaskSpec(resource);
   if (spec === null || isReleased(observed)) return null;
-  if (tasks == null) return { kind: 'waiting', message: 'the tasks of the cluster are not known yet' };
+  if (tasks == null) return { kind: 'waiting', message: NO_TASKS };
   const record = resource.status?.release;
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
     return ofRecord(record, observed);

@@ -1,3 +1,4 @@
+import { releaseTaskName } from '../../../workloads/tasks/release-task.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { UntypedObject } from '../../kube/client/object.ts';
 import { RESOURCES } from '../../kube/client/resources.ts';
@@ -21,8 +22,10 @@ export async function withReleaseTasks(
   const { spec, status, metadata } = observed.resource;
   const { release } = status ?? {};
   if (spec.podTemplate.releaseCommand === undefined && release === undefined) return observed;
-  const tasks = releases?.tasksOf(key) ?? null;
-  if (tasks === null || release === undefined || release.succeeded === true) return { ...observed, tasks };
+  const own = releases?.tasksOf(key) ?? null;
+  if (releases === undefined || own === null) return { ...observed, tasks: null };
+  const tasks = [...own, ...foreignTasks(observed, releases)];
+  if (release === undefined || release.succeeded === true) return { ...observed, tasks };
   const known = recordedTask(release, tasks);
   if (known !== undefined) return { ...observed, tasks, releasePod: podOf(view, key, known, null) };
   const at = { namespace: metadata.namespace, name: release.task };
@@ -30,6 +33,18 @@ export async function withReleaseTasks(
   const live = found === undefined ? null : readTask(found);
   if (live === null) return { ...observed, tasks };
   return { ...observed, tasks: withTask(tasks, live), releasePod: podOf(view, key, live, null) };
+}
+
+/** Tasks of other deployments that have the name of a release of this one, so that its own task cannot be created. */
+function foreignTasks(
+  { resource, storedTemplates }: Observed,
+  releases: ReleaseTasks,
+): readonly TaskResource[] {
+  const { name: appName, namespace } = resource.metadata;
+  return storedTemplates.flatMap(({ name }) => {
+    const found = releases.task(`${namespace}/${releaseTaskName(name)}`);
+    return found === undefined || found.spec.deployment === appName ? [] : [found];
+  });
 }
 
 interface Sources {

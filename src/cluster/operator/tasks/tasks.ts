@@ -30,6 +30,8 @@ export interface Tasks {
 export interface ReleaseTasks {
   /** null: they are not known yet, or the cluster has no tasks. The deployment is reconciled again when they are known. */
   tasksOf(deploymentKey: string): TaskResource[] | null;
+  /** The task of this key, of any deployment; undefined: it does not exist, or this version cannot parse it. */
+  task(key: string): TaskResource | undefined;
 }
 
 /** Concurrent reconciles of tasks, and those of one tenant. */
@@ -126,6 +128,7 @@ export function createTasks(
         waiting.add(key);
         return null;
       },
+      task: (key) => taskCaches.task(key) ?? undefined,
     },
     queue,
     stats: () => (isStarted ? [...taskCaches.stats(), ...schedules.stats()] : []),

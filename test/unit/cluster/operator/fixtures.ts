@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import { keyOf } from '../../../../src/cluster/kube/client/object.ts';
 import type { ReconcileOutcome } from '../../../../src/cluster/kube/queue/controller.ts';
 import { createReconciler } from '../../../../src/cluster/operator/reconcile.ts';
 import type { ReconcilerOptions } from '../../../../src/cluster/operator/reconciler-options.ts';
@@ -58,17 +59,20 @@ export class World {
   lookups: ReconcilerOptions['lookups'];
   /** Resolver of image digests from the next restart on. */
   imageResolver: ReconcilerOptions['images'];
-  /** The tasks of the cluster; null: they are not known yet. */
-  tasksOf: () => TaskResource[] | null = () =>
-    this.cluster
-      .list('DeploymentTask')
-      .map(readTask)
-      .filter((task) => task !== null);
+  /** The tasks of the deployment; null: they are not known yet. */
+  tasksOf: () => TaskResource[] | null = () => this.#tasks().filter(({ spec }) => spec.deployment === 'web');
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
   constructor(spec: SpecInput) {
     this.cluster.put(resource(spec));
+  }
+
+  #tasks(): TaskResource[] {
+    return this.cluster
+      .list('DeploymentTask')
+      .map(readTask)
+      .filter((task) => task !== null);
   }
 
   #operator(): (key: string, signal: AbortSignal) => Promise<ReconcileOutcome> {
@@ -86,7 +90,10 @@ export class World {
       appDomain: this.appDomain,
       ownNamespace: this.ownNamespace,
       lookups: this.lookups,
-      releases: { tasksOf: () => this.tasksOf() },
+      releases: {
+        tasksOf: () => this.tasksOf(),
+        task: (key) => this.#tasks().find((task) => keyOf(task) === key),
+      },
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });
   }

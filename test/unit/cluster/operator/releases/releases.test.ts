@@ -120,6 +120,9 @@ describe('the start of a release', () => {
     world.now += 601_000;
     await steps(world, 3);
     expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'ReleaseFailed' });
+    expect(world.status.failedRevision?.message).toContain(
+      'needs the CustomResourceDefinition deploymenttasks.berth.dev',
+    );
     expect(world.images('api')).toEqual(['web:1']);
   });
 });
@@ -258,20 +261,23 @@ describe('the end of a release', () => {
     expect(world.images('api')).toEqual(['web:1']);
   });
 
-  test('fails for a task that another client has created under the expected name', async () => {
-    const world = await settled(revised('web:1', 1));
-    world.cluster.put({
-      apiVersion: 'berth.dev/v1alpha1',
-      kind: 'DeploymentTask',
-      metadata: { name: 'web-2-release', namespace: NAMESPACE },
-      spec: { deployment: 'web', command: ['migrate'], revision: 2 },
-      status: ended('SUCCEEDED'),
-    } as never);
-    world.change(released(2));
-    await steps(world, 4);
-    expect(world.status.failedRevision?.message).toContain('exists that Berth did not create');
-    expect(world.images('api')).toEqual(['web:1']);
-  });
+  test.each(['web', 'another'])(
+    'fails for a task of the deployment %s that has the expected name',
+    async (deployment) => {
+      const world = await settled(revised('web:1', 1));
+      world.cluster.put({
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'DeploymentTask',
+        metadata: { name: 'web-2-release', namespace: NAMESPACE },
+        spec: { deployment, command: ['migrate'], revision: 2 },
+        status: ended('SUCCEEDED'),
+      } as never);
+      world.change(released(2));
+      await steps(world, 4);
+      expect(world.status.failedRevision?.message).toContain('exists that Berth did not create');
+      expect(world.images('api')).toEqual(['web:1']);
+    },
+  );
 });
 
 describe('several revisions', () => {
