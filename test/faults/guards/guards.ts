@@ -211,6 +211,20 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
     },
   },
   durable: {
+    'recorded-release-decides': {
+      says: 'A release command whose Job was recorded does not start again, also if its Job and its task are gone.',
+      plans: ['tasks/release/task-deleted', 'tasks/release/job-deleted'],
+    },
+    'revision-waits-for-former-release': {
+      says: 'The release command of a revision does not start while that of an earlier revision runs.',
+      plans: ['tasks/release/racing'],
+    },
+    'recorded-job-is-not-created-again': {
+      says: 'A task whose Job was recorded has no other Job, also if the Job is gone.',
+      instead:
+        'if (own === null) return stop === null ? beforeJob(observed, policy, now) : stopped(observed, stop, now);',
+      plans: ['tasks/task/job-deleted'],
+    },
     'hub-permits-volume-removal': {
       says: 'The listener deletes the volume of a database only if the latest desired state at the hub confirms it.',
       plans: ['deletion/volume/taken-back'],

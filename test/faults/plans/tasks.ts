@@ -23,6 +23,9 @@ const withRelease = (tag: string, command: readonly string[]) => ({
 const inTime = <T>(what: string, check: () => Promise<T | undefined>): Promise<T> =>
   waitFor(what, check, { timeoutMs: ENDED_MS, intervalMs: 100 });
 
+const losePod = (world: FaultWorld, job: string) =>
+  world.kubectl('delete', 'pod', `--selector=${JOB_NAME}=${job}`, '--force', '--grace-period=0');
+
 /** The pods of Jobs, from a watch that misses none. Each of them has started its command once, or will. */
 class CommandPods {
   readonly #reflector: Reflector<UntypedObject>;
@@ -140,8 +143,7 @@ const nodeLost = released(
   'release/node-lost',
   'The node of a release command that runs is lost, and Kubernetes removes its pod: the revision fails, and the command does not start again.',
   'ReleaseFailed',
-  ({ world }, job) =>
-    world.kubectl('delete', 'pod', `--selector=${JOB_NAME}=${job}`, '--force', '--grace-period=0'),
+  ({ world }, job) => losePod(world, job),
 );
 
 const operatorKilled = released(
@@ -164,8 +166,14 @@ const racing = taskPlan(
     await change(world, id, withRelease('2.0.0', ENDLESS));
     await pods.untilRunning(job);
     await change(world, id, withRelease('3.0.0', ['migrate']));
+    await inTime('revision 3 to wait', async () => {
+      const { body } = await world.call('GET', `/v2/deployments/${id}`);
+      const isWaiting = ({ message }: { message: string }) =>
+        message.includes('the release command of revision 2 has not ended');
+      return body.conditions.some(isWaiting) ? true : undefined;
+    });
     checks.that(pods.of(next) === 0, 'the command of revision 3 started during that of revision 2');
-    await world.kubectl('delete', 'pod', `--selector=${JOB_NAME}=${job}`, '--force', '--grace-period=0');
+    await losePod(world, job);
     await world.ready(id);
     startedOnce(situation, job);
     startedOnce(situation, next);
@@ -203,26 +211,43 @@ interface Task {
   state: string;
 }
 
-const listenerLost = taskPlan(
-  'task/listener-lost',
-  'The listener is killed while a task of the API runs, and the task ends meanwhile: the next listener reports its end, and the command has started once.',
-  async (situation) => {
+const FINAL = ['SUCCEEDED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
+
+/** Starts a task of the API that does not end by itself, disturbs it, and checks that it has failed and started once. */
+const disturbed = (
+  name: string,
+  says: string,
+  disturb: (world: FaultWorld, job: string) => Promise<unknown>,
+): FaultPlan =>
+  taskPlan(name, says, async (situation) => {
     const { world, id, pods, checks } = situation;
     const path = `/v2/deployments/${id}/tasks`;
     const task = (await callUntilSuccess(world, 'POST', path, { command: ENDLESS })) as unknown as Task;
     await pods.untilRunning(task.name);
-    await world.kill('listener');
-    const selector = `--selector=${JOB_NAME}=${task.name}`;
-    await world.kubectl('delete', 'pod', selector, '--force', '--grace-period=0');
-    await world.restart('listener');
+    await disturb(world, task.name);
     const state = await inTime(`the end of ${task.name}`, async () => {
       const { body } = await world.call<Task>('GET', `${path}/${task.id}`);
-      return ['QUEUED', 'RUNNING', 'UNKNOWN'].includes(body.state) ? undefined : body.state;
+      return FINAL.includes(body.state) ? body.state : undefined;
     });
     checks.that(state === 'FAILED', `the task is ${state}, not FAILED`);
     startedOnce(situation, task.name);
     checks.that(await isUpToDate(world, id), 'the deployment is not READY');
+  });
+
+const listenerLost = disturbed(
+  'task/listener-lost',
+  'The listener is killed while a task of the API runs, and its pod is lost meanwhile: the next listener reports its end, and the command has started once.',
+  async (world, job) => {
+    await world.kill('listener');
+    await losePod(world, job);
+    await world.restart('listener');
   },
+);
+
+const taskJobDeleted = disturbed(
+  'task/job-deleted',
+  'The Job of a task of the API is deleted with kubectl while it runs: the task fails, and the command does not start again.',
+  (world, job) => world.kubectl('delete', 'job', job, '--cascade=foreground'),
 );
 
 export const taskPlans: readonly FaultPlan[] = [
@@ -233,4 +258,5 @@ export const taskPlans: readonly FaultPlan[] = [
   racing,
   foreignTask,
   listenerLost,
+  taskJobDeleted,
 ];

@@ -31,9 +31,11 @@ export function pendingRelease(
   if (spec === null || isReleased(observed)) return null;
   if (tasks == null) return { kind: 'waiting', message: NO_TASKS };
   const record = resource.status?.release;
+  // guard: recorded-release-decides
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
     return ofRecord(record, observed);
   const former = record === undefined ? undefined : recordedTask(record, tasks);
+  // guard: revision-waits-for-former-release
   if (record !== undefined && former !== undefined && !hasTaskEnded(former))
     return { kind: 'waiting', message: `the release command of revision ${record.number} has not ended` };
   if (wanted.store !== null) return { kind: 'waiting', message: 'its templates are being stored' };

@@ -65,6 +65,7 @@ export function decideTask(found: ObservedTask, policy: Policy, now: Date): Task
   if (hasTaskEnded(task)) return settled(task.status ?? {});
   const own = ownJob(job, jobUid);
   const stop = stopOf(observed);
+  // guard: recorded-job-is-not-created-again
   if (own === null && jobUid === undefined)
     return stop === null ? beforeJob(observed, policy, now) : stopped(observed, stop, now);
   if (own === null) return withoutJob(observed, stop, now);
