@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject, sameJson } from '../form/json.ts'
 /** The parts of a dry run that a page shows. */
 export type Plan = Pick<
   DeploymentPlan,
-  'changes' | 'new_revision' | 'builds' | 'pods_roll' | 'rolls' | 'effects' | 'manifests'
+  'changes' | 'new_revision' | 'builds' | 'runs_release' | 'pods_roll' | 'rolls' | 'effects' | 'manifests'
 >;
 
 /** Without a difference, a request has no effect. */
@@ -18,10 +18,12 @@ const listText = (words: readonly string[]) =>
 /** The effects of a change as sentences, the most important first. */
 export function effectsOf(plan: Plan): readonly string[] {
   const { pods_roll: rolls, rolls: parts = [], new_revision: isRevision, builds, effects = [] } = plan;
+  const { runs_release: runsRelease = false } = plan;
   return [
     rolls ? `Pods are replaced: ${listText(parts)}.` : 'No pods are replaced.',
     ...(isRevision ? ['A new revision is created.'] : []),
     ...(builds ? ['The image is built first.'] : []),
+    ...(runsRelease ? ['The release command runs before the rollout.'] : []),
     ...effects,
   ];
 }

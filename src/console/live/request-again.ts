@@ -7,14 +7,12 @@ const waiting = new WeakSet<Query>();
 function afterPresent(query: Query, again: () => void): void {
   if (waiting.has(query)) return;
   waiting.add(query);
-  const ended = () => waiting.delete(query);
-  query.fetch().then(
-    () => {
-      ended();
-      again();
-    },
-    () => ended(),
-  );
+  // A request that fails may have failed for a reason that the change has removed.
+  const ended = () => {
+    waiting.delete(query);
+    again();
+  };
+  query.fetch().then(ended, ended);
 }
 
 /** Requests again what is shown, and marks the rest of the queries, so that they are requested when they are shown. */

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { TASK_COMPONENTS } from '../api/components.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
 import { revisionsQuery } from '../deployment/queries.ts';
@@ -16,7 +17,6 @@ import {
   requestOf,
   revisionChoices,
   runCommand,
-  TASK_COMPONENTS,
   type TaskForm,
 } from './task-request.ts';
 

@@ -36,6 +36,24 @@ test('changes during a request cause one more request, and do not cancel the fir
   stop();
 });
 
+test('a change during a request that fails causes one more request', async () => {
+  const client = new QueryClient();
+  const requests: (() => void)[] = [];
+  const observer = new QueryObserver(client, {
+    queryKey: ['objects'],
+    queryFn: () => new Promise<number>((_, reject) => requests.push(() => reject(new Error('failed')))),
+    retry: false,
+  });
+  const stop = observer.subscribe(() => undefined);
+  for (let change = 0; change < 3; change += 1) requestAgain(client, () => true);
+  for (const expected of [2, 2]) {
+    requests.at(-1)?.();
+    await settled();
+    expect(requests).toHaveLength(expected);
+  }
+  stop();
+});
+
 test('a request has the rows that no later request for the same list has asked for', () => {
   const requests = new NewestRequests();
   const first = requests.begin('list', ['d1', 'd2']);
