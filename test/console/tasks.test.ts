@@ -1,12 +1,15 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { smallDeployment } from '../integration/harness/samples.ts';
-import { checkPage, describeConsole } from './harness/console.ts';
+import { checkPage, confirmIn, describeConsole } from './harness/console.ts';
 
 describeConsole('tasks', (world) => {
-  test('runs a command, shows why it failed, and cancels another one', async () => {
+  test('runs commands, schedules and release commands, and shows why they failed', async () => {
     const off = { database: { enabled: false }, cache: { enabled: false } };
-    const body = smallDeployment('task-shop') as { source_config: object };
-    const { id } = await world.api.create({ ...body, source_config: { ...body.source_config, ...off } });
+    const schedules = [{ name: 'yearly', schedule: '0 0 1 1 *', command: ['exit-4'] }];
+    const { id } = await world.api.create(
+      smallDeployment('task-shop', { source_config: { ...off, schedules } }),
+    );
     await world.api.ready(id);
     // The simulated nodes have no output, so the page of the output may fail and try again.
     const path = world.pathOf(`/deployments/${id}/tasks`);
@@ -39,6 +42,81 @@ describeConsole('tasks', (world) => {
     await page.getByRole('button', { name: 'Cancel the task' }).click();
     await facts.getByText('CANCELLED', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
+
+    await runsSchedule(page);
+    await showsUnknown(page);
+    await showsRelease(page, id);
     await world.api.call('DELETE', `/v2/deployments/${id}`);
   });
+
+  /** From the page of a task: runs a schedule, and suspends it. */
+  async function runsSchedule(page: Page): Promise<void> {
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
+    const openList = () => page.getByRole('link', { name: 'All tasks of the deployment' }).click();
+    const row = page.getByRole('region', { name: 'Table: Schedules' }).getByRole('row', { name: /yearly/ });
+    await openList();
+    await row.getByText('none is stored').waitFor();
+    await row.getByRole('button', { name: 'Run now yearly' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now', exact: true }).click();
+    await facts.getByText('schedule', { exact: true }).waitFor();
+    await facts.getByText('FAILED', { exact: true }).waitFor();
+    await openList();
+    await row.getByText('FAILED', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Suspend yearly' }).click();
+    await confirmIn(page, 'Suspend');
+    await row.getByText('suspended', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Resume yearly' }).waitFor();
+    await checkPage(page);
+  }
+
+  /** A task of a cluster that is not observed, with the output that its pod has printed. The simulated nodes print nothing. */
+  async function showsUnknown(page: Page): Promise<void> {
+    await page.route(/\/tasks\/[^/?]+$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), state: 'UNKNOWN', exit_code: null },
+      });
+    });
+    const line = {
+      ...{ at: new Date().toISOString(), component: 'api', pod: 'task', container: 'app', revision_id: null },
+      text: '<img src=x onerror="document.title=1"> the first line',
+    };
+    const lines = [line, { end: 'The container has ended.', reason: 'complete' }];
+    await page.route(/\/tasks\/[^/]+\/logs/, (route) =>
+      route.fulfill({
+        contentType: 'application/x-ndjson',
+        body: lines.map((each) => `${JSON.stringify(each)}\n`).join(''),
+      }),
+    );
+    await page.getByRole('row', { name: /sleep/ }).getByRole('link').click();
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
+    await facts.getByText('UNKNOWN', { exact: true }).waitFor();
+    const output = page.getByRole('region', { name: 'Lines of the log' });
+    await output.getByText('onerror="document.title=1"> the first line').waitFor();
+    expect(await output.locator('img').count()).toBe(0);
+    await page.getByText('The container has ended.').waitFor();
+    await checkPage(page);
+    await page.unrouteAll();
+  }
+
+  /** A release command that fails: in the timeline, with a link to its task, and in the revisions. */
+  async function showsRelease(page: Page, id: string): Promise<void> {
+    const config = { release_command: ['exit-3'] };
+    await world.api.call('PATCH', `/v2/deployments/${id}`, { source_revision_config: config });
+    await page.goto(`${world.stack.url}/console${world.pathOf(`/deployments/${id}/revisions`)}`);
+    const row = page.getByRole('row', { name: /Release command/ });
+    await row.getByText('DEPLOY_FAILED', { exact: true }).waitFor();
+    await row
+      .getByText(/exit code 3/)
+      .first()
+      .waitFor();
+    await page.goto(`${world.stack.url}/console${world.pathOf(`/deployments/${id}`)}`);
+    const timeline = page.getByRole('region', { name: 'Rollout timeline' });
+    await timeline.getByText(/^Release command: FAILED/).waitFor();
+    await checkPage(page);
+    await timeline.getByRole('link', { name: 'Output of the release command of revision 2' }).click();
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
+    await facts.getByText('release', { exact: true }).waitFor();
+  }
 });

@@ -31,6 +31,7 @@ export type Repository = Schemas['Repository'];
 export type Revision = Schemas['Revision'];
 export type RevisionDryRun = Schemas['RevisionDryRun'];
 export type RevisionStatus = Schemas['RevisionStatus'];
+export type Schedule = Schemas['Schedule'];
 export type Session = Schemas['Session'];
 export type SignInMethods = Schemas['SignInMethods'];
 export type Task = Schemas['Task'];

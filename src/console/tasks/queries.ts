@@ -9,7 +9,7 @@ import { isFinal } from './task-state.ts';
 /** What the pages of tasks request. */
 
 /** The stream of changes reports the request and the end of a task, but not its start. */
-const POLL_MS = 2_000;
+export const POLL_MS = 2_000;
 
 /** How often tasks are requested again. false: their states are final. */
 const pollMs = (tasks: readonly Task[]): number | false =>
@@ -60,6 +60,24 @@ export const runTask = (
     api.POST('/v2/deployments/{deployment_id}/tasks', {
       params: { path: { deployment_id: deploymentId }, header: { 'Idempotency-Key': key } },
       body: { ...body, command: [...body.command] },
+    }),
+  );
+
+/**
+ * Runs a schedule now.
+ * @param key the same key runs it once, even if the response was lost
+ * @throws Problem
+ */
+export const runSchedule = (
+  api: TenantApi,
+  deploymentId: string,
+  schedule: string,
+  key: string,
+): Promise<Task> =>
+  read<Task>(
+    api.POST('/v2/deployments/{deployment_id}/schedules/{schedule}/run', {
+      params: { path: { deployment_id: deploymentId, schedule }, header: { 'Idempotency-Key': key } },
+      body: {},
     }),
   );
 

@@ -19,6 +19,7 @@ import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { tasksQuery } from './queries.ts';
 import { RunCommand } from './run-command.tsx';
+import { SchedulesSection } from './schedules-section.tsx';
 import { Author, ShortCommand } from './task-parts.tsx';
 import { markOf, reasonOf } from './task-state.ts';
 
@@ -52,8 +53,8 @@ function Row({ task, isStale }: { readonly task: Task; readonly isStale: boolean
   );
 }
 
-/** The commands that were run once for a deployment, newest first. */
-export function TasksTab() {
+/** The tasks of a deployment, newest first. */
+function TasksSection() {
   const { id, name, tenant_id: tenantId } = useDeployment().deployment;
   const query = useInfiniteQuery(tasksQuery(useTenantApi(), id));
   const freshness = useFreshness(query);
@@ -89,3 +90,11 @@ export function TasksTab() {
     </Section>
   );
 }
+
+/** What runs besides the components of a deployment. */
+export const TasksTab = () => (
+  <>
+    <SchedulesSection />
+    <TasksSection />
+  </>
+);

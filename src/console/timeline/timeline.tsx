@@ -8,6 +8,7 @@ import { Section } from '../deployment/section.tsx';
 import { RevisionMark } from '../deployment/status-mark.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { ReleaseLine } from '../tasks/release-line.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
@@ -48,6 +49,7 @@ function RevisionSteps({ revision, events, isStale, isOpen }: RevisionStepsProps
             <LongText text={message} />
           </p>
         )}
+        <ReleaseLine revision={revision} />
         <StepList revision={revision} events={events} isStale={isStale} />
         {isOpen && <Components revision={revision} />}
       </details>

@@ -125,6 +125,9 @@ describe('plan', () => {
       'The cache restarts.',
     ]);
     expect(effectsOf({ ...plan, pods_roll: false })[0]).toBe('No pods are replaced.');
+    expect(effectsOf({ ...plan, runs_release: true })).toContain(
+      'The release command runs before the rollout.',
+    );
     expect(isEmpty({ ...plan, changes: [] })).toBe(true);
   });
 

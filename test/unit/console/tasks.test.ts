@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Task } from '../../../src/console/api/types.ts';
+import { LOGGED_COMPONENTS, TASK_COMPONENTS } from '../../../src/console/api/components.ts';
+import type { Revision, Task } from '../../../src/console/api/types.ts';
 import { logCommand, logPath } from '../../../src/console/logs/log-filters.ts';
+import { hasRelease, releaseTaskOf } from '../../../src/console/tasks/release.ts';
+import { lastRuns, suspensionPatch } from '../../../src/console/tasks/schedules.ts';
 import {
   commandOf,
   EMPTY_FORM,
@@ -95,4 +98,53 @@ test('the list shows the first words of a command, and shortens long ones', () =
 test('the output of a task has a path and a command of its own', () => {
   expect(logPath('d1', { task: ID })).toBe(`/v2/deployments/d1/tasks/${ID}/logs?follow=true`);
   expect(logCommand('shop', { task: ID })).toBe(`berth tasks logs shop ${ID}`);
+});
+
+test('each component with logs is a choice, and those of the data services run no commands', () => {
+  expect(LOGGED_COMPONENTS.filter((each) => !TASK_COMPONENTS.some((other) => other === each))).toEqual([
+    'database',
+    'cache',
+  ]);
+});
+
+describe('schedules', () => {
+  test('have the newest task of their name as the last run', () => {
+    const tasks = [
+      task({ id: '3', schedule: null }),
+      task({ id: '2', schedule: 'nightly' }),
+      task({ id: '1', schedule: 'nightly' }),
+    ];
+    expect([...lastRuns(tasks)].map(([name, { id }]) => [name, id])).toEqual([['nightly', '2']]);
+  });
+
+  test('are suspended and resumed without a change of the others', () => {
+    const [nightly, hourly] = [
+      { name: 'nightly', schedule: '@daily', command: ['a'], concurrency: 'allow' as const },
+      { name: 'hourly', schedule: '@hourly', command: ['b'], suspend: true },
+    ];
+    const deployment = { source_config: { schedules: [nightly, hourly] } } as unknown as Parameters<
+      typeof suspensionPatch
+    >[0];
+    expect(suspensionPatch(deployment, 'nightly', true)).toEqual({
+      source_config: { schedules: [{ ...nightly, suspend: true }, hourly] },
+    });
+    expect(suspensionPatch(deployment, 'hourly', false)).toEqual({
+      source_config: { schedules: [nightly, { ...hourly, suspend: false }] },
+    });
+  });
+});
+
+test('a release command is found in the revision or its Procfile, and its task by the revision', () => {
+  const revision = (config: object, effective?: object) =>
+    ({ id: 'r2', source_revision_config: config, effective_commands: effective }) as unknown as Revision;
+  expect(hasRelease(revision({}))).toBe(false);
+  expect(hasRelease(revision({ release_command: ['migrate'] }))).toBe(true);
+  expect(hasRelease(revision({}, { release: { command: ['migrate'] } }))).toBe(true);
+  const tasks = [
+    task({ id: '3', origin: 'api', revision_id: 'r2' }),
+    task({ id: '2', origin: 'release', revision_id: 'r1' }),
+  ];
+  expect(releaseTaskOf(tasks, revision({}))).toBeNull();
+  const own = task({ id: '1', origin: 'release', revision_id: 'r2' });
+  expect(releaseTaskOf([...tasks, own], revision({}))).toBe(own);
 });
