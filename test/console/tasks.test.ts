@@ -97,7 +97,7 @@ describeConsole('tasks', (world) => {
     expect(await output.locator('img').count()).toBe(0);
     await page.getByText('The container has ended.').waitFor();
     await checkPage(page);
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }
 
   /** A release command that fails: in the timeline, with a link to its task, and in the revisions. */
