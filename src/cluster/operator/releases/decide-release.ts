@@ -5,7 +5,7 @@ import { releaseTask, releaseTaskName, releaseTaskSpec } from '../../../workload
 import type { Observed, ObservedResource } from '../observed.ts';
 import { isSame, revisionOf } from '../rollout/target.ts';
 import type { Templates } from '../rollout/template-selection.ts';
-import { hasTaskEnded, type TaskResource } from '../tasks/observed-task.ts';
+import { hasTaskEnded, NO_TASKS, type TaskResource } from '../tasks/observed-task.ts';
 import type { PendingRelease, ReleaseRecord } from './release.ts';
 import { releaseFailure } from './release-failure.ts';
 
@@ -26,7 +26,7 @@ export function pendingRelease(
   const { resource, tasks } = observed;
   const spec = releaseTaskSpec(resource);
   if (spec === null || isReleased(observed)) return null;
-  if (tasks == null) return { kind: 'waiting', message: 'the tasks of the cluster are not known yet' };
+  if (tasks == null) return untilKnown(observed);
   const record = resource.status?.release;
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
     return ofRecord(record, observed);
@@ -35,6 +35,12 @@ export function pendingRelease(
     return { kind: 'waiting', message: `the release command of revision ${record.number} has not ended` };
   if (wanted.store !== null) return { kind: 'waiting', message: 'its templates are being stored' };
   return beforeRecord(observed, tasks, releaseTaskName(wanted.name), spec);
+}
+
+function untilKnown({ lacksTasks }: Observed): PendingRelease {
+  return lacksTasks === true
+    ? { kind: 'waiting', reason: 'TasksUnavailable', message: `its release command cannot run: ${NO_TASKS}` }
+    : { kind: 'waiting', message: 'the tasks of the cluster have not been read yet' };
 }
 
 /** Whether the desired revision needs no release, because it was released or was active before. */

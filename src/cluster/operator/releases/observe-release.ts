@@ -22,7 +22,8 @@ export async function withReleaseTasks(
   const { release } = status ?? {};
   if (spec.podTemplate.releaseCommand === undefined && release === undefined) return observed;
   const tasks = releases?.tasksOf(key) ?? null;
-  if (tasks === null || release === undefined || release.succeeded === true) return { ...observed, tasks };
+  if (tasks === null) return { ...observed, tasks, lacksTasks: releases?.isMissing() === true };
+  if (release === undefined || release.succeeded === true) return { ...observed, tasks };
   const known = recordedTask(release, tasks);
   if (known !== undefined) return { ...observed, tasks, releasePod: podOf(view, key, known, null) };
   const at = { namespace: metadata.namespace, name: release.task };

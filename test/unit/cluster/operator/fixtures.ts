@@ -64,6 +64,8 @@ export class World {
       .list('DeploymentTask')
       .map(readTask)
       .filter((task) => task !== null);
+  /** Whether the cluster lacks the definition of tasks. */
+  lacksTasks = false;
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
@@ -86,7 +88,7 @@ export class World {
       appDomain: this.appDomain,
       ownNamespace: this.ownNamespace,
       lookups: this.lookups,
-      releases: { tasksOf: () => this.tasksOf() },
+      releases: { tasksOf: () => this.tasksOf(), isMissing: () => this.lacksTasks },
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),
     });
   }
