@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import type { DeploymentTaskSpec } from '../../../contract/resource/deployment-task.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { releaseTask, releaseTaskName, releaseTaskSpec } from '../../../workloads/tasks/release-task.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { isSame, revisionOf } from '../rollout/target.ts';
 import type { Templates } from '../rollout/template-selection.ts';
-import { hasTaskEnded, type TaskResource } from '../tasks/observed-task.ts';
+import { hasTaskEnded, NO_TASKS, type TaskResource } from '../tasks/observed-task.ts';
 import type { PendingRelease, ReleaseRecord } from './release.ts';
 import { releaseFailure } from './release-failure.ts';
 
@@ -19,8 +18,6 @@ import { releaseFailure } from './release-failure.ts';
  * recorded, nothing has started.
  */
 
-const NO_TASKS = `the operator has not read the tasks of the cluster yet; it needs the CustomResourceDefinition ${DEPLOYMENT_TASK.plural}.${DEPLOYMENT_TASK.group}`;
-
 /** The release that the desired revision waits for; null: it may be rolled out. */
 export function pendingRelease(
   observed: Observed,
@@ -29,7 +26,7 @@ export function pendingRelease(
   const { resource, tasks } = observed;
   const spec = releaseTaskSpec(resource);
   if (spec === null || isReleased(observed)) return null;
-  if (tasks == null) return { kind: 'waiting', message: NO_TASKS };
+  if (tasks == null) return untilKnown(observed);
   const record = resource.status?.release;
   // guard: recorded-release-decides
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
@@ -40,6 +37,12 @@ export function pendingRelease(
     return { kind: 'waiting', message: `the release command of revision ${record.number} has not ended` };
   if (wanted.store !== null) return { kind: 'waiting', message: 'its templates are being stored' };
   return beforeRecord(observed, tasks, releaseTaskName(wanted.name), spec);
+}
+
+function untilKnown({ lacksTasks }: Observed): PendingRelease {
+  return lacksTasks === true
+    ? { kind: 'waiting', reason: 'TasksUnavailable', message: `its release command cannot run: ${NO_TASKS}` }
+    : { kind: 'waiting', message: 'the tasks of the cluster have not been read yet' };
 }
 
 /** Whether the desired revision needs no release, because it was released or was active before. */

@@ -112,18 +112,41 @@ describe('the start of a release', () => {
     expect(world.status).not.toHaveProperty('release');
   });
 
-  test('fails at the deadline in a cluster without tasks', async () => {
+  test('waits and names the missing definition, and fails at the deadline, in a cluster without tasks', async () => {
     const world = await settled(revised('web:1', 1));
     world.tasksOf = () => null;
     world.change(released(2));
     await steps(world, 3);
+    expect(message(world, 'Ready')).toBe('revision 2 waits: the tasks of the cluster have not been read yet');
+    world.lacksTasks = true;
+    await steps(world, 2);
+    expect([world.condition('Ready'), world.condition('Progressing')]).toEqual([
+      'False TasksUnavailable',
+      'True TasksUnavailable',
+    ]);
+    expect(message(world, 'Ready')).toContain('CustomResourceDefinition deploymenttasks.berth.dev');
     world.now += 601_000;
     await steps(world, 3);
-    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'ReleaseFailed' });
-    expect(world.status.failedRevision?.message).toContain(
-      'needs the CustomResourceDefinition deploymenttasks.berth.dev',
-    );
+    expect(world.status.failedRevision).toMatchObject({
+      number: 2,
+      reason: 'ReleaseFailed',
+      message: expect.stringContaining('deploymenttasks.berth.dev'),
+    });
     expect(world.images('api')).toEqual(['web:1']);
+  });
+
+  test('starts when the definition is installed', async () => {
+    const world = await settled(revised('web:1', 1));
+    const { tasksOf } = world;
+    world.tasksOf = () => null;
+    world.lacksTasks = true;
+    world.change(released(2));
+    await steps(world, 3);
+    world.tasksOf = tasksOf;
+    world.lacksTasks = false;
+    await steps(world, 3);
+    expect(world.condition('Ready')).toBe('False ReleaseInProgress');
+    expect(world.cluster.list('DeploymentTask')).toHaveLength(1);
   });
 });
 
