@@ -24,7 +24,7 @@ export const PLAN_KINDS = [
 export type PlanKind = (typeof PLAN_KINDS)[number];
 
 /** Oracles of docs/reliability.md, by number. `plan` stands for the checks of the plan itself. */
-export type OracleName = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'plan';
+export type OracleName = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'O9' | 'plan';
 
 /** An oracle that did not hold. */
 export interface Violation {
