@@ -18,9 +18,13 @@ export const MADE_KINDS: readonly Resource[] = [
   RESOURCES.NetworkPolicy,
 ];
 
+/** Kinds of objects of tasks, releases and schedules. They are not part of the desired state of a deployment. */
+export const TASK_KINDS: readonly Resource[] = [RESOURCES.DeploymentTask, RESOURCES.Job, RESOURCES.CronJob];
+
 /** The objects of a deployment, including those that controllers of Kubernetes create for it. */
 export const DEPLOYMENT_KINDS: readonly Resource[] = [
   ...MADE_KINDS,
+  ...TASK_KINDS,
   RESOURCES.ReplicaSet,
   RESOURCES.ConfigMap,
   RESOURCES.Ingress,

@@ -75,6 +75,8 @@ export interface FaultPlan {
   readonly countsDiffer?: string;
   /** Kinds of objects that the changes of the plan itself delete and create again (O2). */
   readonly recreates?: readonly string[];
+  /** Whether the plan removes the status of a custom resource. Its observed generation then goes back to the default -1 (O3). */
+  readonly removesStatus?: boolean;
   /** Limit of O1 from the last fault on, for faults that are noticed late by design (plans.ts). Default 30. */
   readonly convergesWithinSeconds?: number;
   /** After this time the plan counts as hanging. Default 180. */

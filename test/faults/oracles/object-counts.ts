@@ -4,8 +4,11 @@ import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { maskedName } from '../effects.ts';
-import { MADE_KINDS } from '../kinds.ts';
+import { MADE_KINDS, TASK_KINDS } from '../kinds.ts';
 import type { FaultWorld } from '../world.ts';
+
+/** A Job that is created twice would run its command twice. */
+const COUNTED_KINDS = [...MADE_KINDS, ...TASK_KINDS];
 
 const SYNC_MS = 30_000;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -39,7 +42,7 @@ export class ObjectCounts {
   readonly #noted = new Set<string>();
 
   private constructor({ admin: client, namespace }: FaultWorld) {
-    this.#reflectors = MADE_KINDS.map(
+    this.#reflectors = COUNTED_KINDS.map(
       (resource) => new Reflector<UntypedObject>({ client, resource, namespace, logger: silent }),
     );
     for (const reflector of this.#reflectors) {
@@ -137,7 +140,7 @@ export function recreatedOf(
   const named = new Set(
     [...byHand].map((text) => {
       const [plural = '', name = ''] = text.split(' ');
-      return `${MADE_KINDS.find((resource) => resource.plural === plural)?.kind ?? plural} ${name}`;
+      return `${COUNTED_KINDS.find((resource) => resource.plural === plural)?.kind ?? plural} ${name}`;
     }),
   );
   // Kubernetes deletes and recreates the revisions of a StatefulSet together with it.

@@ -1,18 +1,14 @@
 /** O4: objects whose deployment or owner no longer exists. */
 
 import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
-import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import { LABELS } from '../../../src/contract/resource/names.ts';
 import { DEPLOYMENT_KINDS } from '../kinds.ts';
 import type { FaultWorld } from '../world.ts';
 
-/** Kinds that Berth creates or that are created for it. Jobs belong to builds. */
-const KINDS: readonly Resource[] = [...DEPLOYMENT_KINDS, RESOURCES.Job];
-
 /** One line for each orphan. */
 export async function orphans(world: FaultWorld): Promise<string[]> {
   const { admin, namespace } = world;
-  const lists = await Promise.all(KINDS.map((kind) => admin.listAll(kind, { namespace })));
+  const lists = await Promise.all(DEPLOYMENT_KINDS.map((kind) => admin.listAll(kind, { namespace })));
   const objects = lists.flatMap(({ items }) => items);
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   const known = new Set((await world.sql<{ id: string }>('SELECT id FROM deployments')).map(({ id }) => id));

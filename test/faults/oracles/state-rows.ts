@@ -19,6 +19,12 @@ const REVISIONS = `
 SELECT r.id, d.name, r.number, r.status, r.reason, r.message, r.culprit, r.source_revision_config, r.environment_gone,
   r.secrets_id IS NOT NULL AS secrets, r.resolved_image, r.deployed_at IS NOT NULL AS deployed
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id ORDER BY d.name, r.number`;
+/** Without times, and without the epoch in which the state was reported. */
+const TASKS = `
+SELECT t.id, d.name, t.name AS resource, t.resource_uid IS NOT NULL AS reported, t.origin, t.schedule, t.revision_number,
+  t.component, t.command, t.state, t.reason, t.message, t.exit_code, t.cancel_requested_at IS NOT NULL AS cancelled,
+  t.actor_kind, t.ended_at IS NOT NULL AS ended
+FROM tasks t JOIN deployments d ON d.id = t.deployment_id ORDER BY d.name, t.created_at, t.id`;
 /**
  * Actions of users, and the outcome of each revision. Each must occur once, regardless of retries. Observed progress is
  * excluded, because it depends on when a process checked. For a deleted deployment, only the message has the number.
@@ -44,9 +50,10 @@ export interface Rows {
 
 /** @param since start of the plan, because older events belong to other plans */
 export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
-  const [deployments, revisions, events, tombstones] = await Promise.all([
+  const [deployments, revisions, tasks, events, tombstones] = await Promise.all([
     world.sql<Row>(DEPLOYMENTS),
     world.sql<Row>(REVISIONS),
+    world.sql<Row>(TASKS),
     world.sql<Rows['counted'][number]>(EVENTS, [since, REVISION_STATUSES.filter(isTerminalStatus)]),
     world.sql<Rows['counted'][number]>(TOMBSTONES, [since]),
   ]);
@@ -54,6 +61,7 @@ export async function rowsOf(world: FaultWorld, since: Date): Promise<Rows> {
     named: [
       ...deployments.map((row) => ({ what: `deployment ${row.name}`, row })),
       ...revisions.map((row) => ({ what: `revision ${row.name} ${row['number']}`, row })),
+      ...tasks.map((row, index) => ({ what: `task ${row.name} ${index + 1}`, row })),
     ],
     counted: [...events, ...tombstones],
   };

@@ -91,7 +91,7 @@ function rowProblems(seen: SeenStarts, { id, name, resource_uid: uid, state, end
   const hasSucceeded = ends.includes('Complete');
   return [
     ...(starts > 1 ? [`the task ${name} started ${starts} times`] : []),
-    ...(ended ? [] : [`the task ${name} has not ended: ${state}`]),
+    ...(!ended && ends.some((end) => end !== undefined) ? [`the task ${name} has not ended: ${state}`] : []),
     ...(ended && hasSucceeded !== (state === 'SUCCEEDED')
       ? [`the task ${name} is ${state}, and its Job ended with ${ends.join(', ') || 'nothing'}`]
       : []),
