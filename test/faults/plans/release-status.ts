@@ -4,6 +4,7 @@ import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { MANAGED_DEPLOYMENT } from '../../../src/contract/resource/definition.ts';
 import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { ANNOTATIONS } from '../../../src/contract/resource/names.ts';
 import { APP_CONTAINER_NAME } from '../../../src/domain/deployment/reserved.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -104,6 +105,25 @@ export const releaseStatusPlans: FaultPlan[] = [
       await succeed(world, pod);
       await loseStatus(world, app);
       await world.restart('operator');
+    },
+  ),
+  lostStatusPlan(
+    'status-lost-while-paused',
+    'A release command succeeds while the operator is paused for its deployment, and the status is removed: after the pause, the result is used.',
+    async (world, { app }, pod) => {
+      const kind = `${MANAGED_DEPLOYMENT.plural}.${MANAGED_DEPLOYMENT.group}`;
+      await world.kubectl('annotate', kind, app, `${ANNOTATIONS.paused}=true`);
+      await succeed(world, pod);
+      await waitFor(
+        'the task to succeed',
+        async () => {
+          const { status } = await live(world, RESOURCES.DeploymentTask, `${app}-2-release`);
+          return (status as { state?: string } | undefined)?.state === 'SUCCEEDED';
+        },
+        WAIT,
+      );
+      await loseStatus(world, app);
+      await world.kubectl('annotate', kind, app, `${ANNOTATIONS.paused}-`);
     },
   ),
 ];

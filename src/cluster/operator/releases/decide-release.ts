@@ -120,6 +120,7 @@ function beforeRecord(
   if (metadata.deletionTimestamp !== undefined || isOfFormerResource(task, resource))
     return { kind: 'waiting', message: `the task ${metadata.name} is being deleted` };
   if (!own.includes(task)) return conflict(name);
+  // guard: lost-record-of-a-release
   if (status?.jobUid === undefined) {
     if (hasTaskEnded(task)) return notStarted(task);
     const why = status?.message === undefined ? '' : `: ${status.message}`;
