@@ -14,8 +14,8 @@ import { releaseFailure } from './release-failure.ts';
  * a restart.
  *
  * The task is created, and its Job is suspended. The uid of the Job is recorded in the status of the deployment, and then
- * the Job runs. From then on only this Job decides: a task or Job that has the expected name is not enough. As long as no uid is
- * recorded, nothing has started.
+ * the Job runs. From then on only this Job decides: a task or Job that has the expected name is not enough. If the status is lost,
+ * the uid is recorded again from the task of the release, even if the Job has ended.
  */
 
 /** The release that the desired revision waits for; null: it may be rolled out. */
@@ -99,7 +99,18 @@ function isOurs(task: TaskResource, resource: ObservedResource, spec: Deployment
   );
 }
 
-/** Nothing has started. */
+/** Whether the garbage collector is about to delete the task, because it belongs to a deleted resource of the same name. */
+function isOfFormerResource(
+  task: TaskResource,
+  { kind, metadata: { name, uid } }: ObservedResource,
+): boolean {
+  const owners = (task.metadata.ownerReferences ?? []).filter(
+    (owner) => owner.kind === kind && owner.name === name,
+  );
+  return owners.length > 0 && owners.every((owner) => owner.uid !== uid);
+}
+
+/** No uid is recorded. Unless the status was lost, nothing has started. */
 function beforeRecord(
   { resource }: Observed,
   tasks: readonly TaskResource[],
@@ -113,16 +124,18 @@ function beforeRecord(
   // source_config may have changed since the task was created, and with it the name of the templates.
   const task = named ?? own.find((one) => !hasTaskEnded(one));
   if (task === undefined) return { kind: 'create', task: releaseTask(resource, name, spec) };
-  if (!own.includes(task)) return conflict(name);
   const { metadata, status } = task;
-  if (metadata.deletionTimestamp !== undefined)
+  if (metadata.deletionTimestamp !== undefined || isOfFormerResource(task, resource))
     return { kind: 'waiting', message: `the task ${metadata.name} is being deleted` };
-  if (hasTaskEnded(task)) return notStarted(task);
+  if (!own.includes(task)) return conflict(name);
+  // guard: lost-record-of-a-release
   if (status?.jobUid === undefined) {
+    if (hasTaskEnded(task)) return notStarted(task);
     const why = status?.message === undefined ? '' : `: ${status.message}`;
     return { kind: 'waiting', message: `the Job of its release command is being created${why}` };
   }
   const { uid } = metadata;
+  // If the task has ended, the status of the deployment was lost after its Job had run. The Job decides, and runs only once.
   const record = {
     ...revisionOf(resource.spec.revision),
     task: metadata.name,
