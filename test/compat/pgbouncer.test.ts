@@ -14,7 +14,13 @@ import { withClient } from '../cluster/postgres.ts';
 import { chownTo, unprivilegedUser } from '../cluster/postgres-binaries.ts';
 import { startProcess, startWatchdog, stopProcess, type Watchdog } from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';
-import { insert, newTenant, recordingLogger, type StoreFixture, startStore } from '../integration/harness/store.ts';
+import {
+  insert,
+  newTenant,
+  recordingLogger,
+  type StoreFixture,
+  startStore,
+} from '../integration/harness/store.ts';
 
 const DEBIAN = { name: 'pgbouncer', packages: ['pgbouncer'], dependencies: /^(libevent-2|libc-ares)/ };
 const MODES = ['session', 'transaction', 'statement'] as const;
@@ -41,11 +47,17 @@ async function pooler(name: string, mode: Mode, extra = ''): Promise<string> {
     name,
     command: join(folder, 'tree/usr/sbin/pgbouncer'),
     args: [config],
-    env: { LD_LIBRARY_PATH: globSync('tree/usr/lib/*-linux-*', { cwd: folder }).map((each) => join(folder, each)).join(delimiter) },
+    env: {
+      LD_LIBRARY_PATH: globSync('tree/usr/lib/*-linux-*', { cwd: folder })
+        .map((each) => join(folder, each))
+        .join(delimiter),
+    },
     ...unprivilegedUser(),
   });
   url.port = String(port);
-  await waitFor('PgBouncer to take connections', () => withClient(url.href, async () => true), { timeoutMs: 60_000 });
+  await waitFor('PgBouncer to take connections', () => withClient(url.href, async () => true), {
+    timeoutMs: 60_000,
+  });
   return url.href;
 }
 
@@ -70,13 +82,20 @@ test('session mode keeps tenants apart, and the timeouts of the server apply', a
   await checkSessions(urls.session);
   await expect(migrate(urls.session, recordingLogger())).resolves.toEqual([]);
   const tenants = [await newTenant(store), await newTenant(store)] as const;
-  const database = openDatabase({ url: urls.session, poolSize: 4, logger: recordingLogger(), statementTimeoutMs: 7_000 });
+  const database = openDatabase({
+    url: urls.session,
+    poolSize: 4,
+    logger: recordingLogger(),
+    statementTimeoutMs: 7_000,
+  });
   try {
     const { id } = await insert({ ...store, database }, tenants[0].tenantId, 'shop');
     const find = (tenantId: string) =>
       database.forTenant(tenantId).read((reader) => findDeployment(reader, tenants[0].tenantId, id));
     for (let round = 0; round < 5; round += 1) {
-      const found = await Promise.all([0, 1, 0, 1, 1, 0].map((index) => find(tenants[index]?.tenantId ?? '')));
+      const found = await Promise.all(
+        [0, 1, 0, 1, 1, 0].map((index) => find(tenants[index]?.tenantId ?? '')),
+      );
       expect(found.map((record) => record?.name ?? null)).toEqual(['shop', null, 'shop', null, null, 'shop']);
     }
     const shown = await database.platform.read((reader) => reader.query('SHOW statement_timeout'));
@@ -107,7 +126,9 @@ test('transaction mode is also found while other clients use the pooler', async 
   );
   try {
     for (let round = 0; round < 10; round += 1)
-      await expect(checkSessions(urls.transaction)).rejects.toThrow(/pooler in transaction or statement mode/);
+      await expect(checkSessions(urls.transaction)).rejects.toThrow(
+        /pooler in transaction or statement mode/,
+      );
   } finally {
     isDone = true;
     await Promise.all(load);
