@@ -25,7 +25,7 @@ import { type RunResult, record, runPlans } from '../test/faults/run.ts';
 import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/select-plans.ts';
 
 const HELP = `usage: npm run faults -- [OPTION …]
-Runs fault plans on a separate Kubernetes control plane and PostgreSQL, and checks the oracles O1 to O8 after each
+Runs fault plans on a separate Kubernetes control plane and PostgreSQL, and checks the oracles O1 to O9 after each
 (docs/reliability.md). The last line has the counts: plans: N, held: N, broken: N. Exit code: 0 when all held, 1 when a plan broke
 or none started, 2 when no plan is selected or an option is wrong. Every half minute, standard error lists the running plans.
   --list               print the names and descriptions of the plans, without running them

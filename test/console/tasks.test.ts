@@ -1,25 +1,20 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { smallDeployment } from '../integration/harness/samples.ts';
-import { checkPage, describeConsole } from './harness/console.ts';
+import { checkPage, confirmIn, describeConsole } from './harness/console.ts';
 
 describeConsole('tasks', (world) => {
-  test('runs commands and a schedule, shows their results, and links a revision to its release command', async () => {
+  test('runs commands, schedules and release commands, and shows why they failed', async () => {
     const off = { database: { enabled: false }, cache: { enabled: false } };
-    const schedules = [{ name: 'nightly', schedule: '30 2 * * *', command: ['clean', 'all'], suspend: true }];
-    const body = smallDeployment('task-shop') as { source_config: object; source_revision_config: object };
-    const { id } = await world.api.create({
-      ...body,
-      source_config: { ...body.source_config, ...off, schedules },
-      source_revision_config: { ...body.source_revision_config, release_command: ['migrate', 'up'] },
-    });
+    const schedules = [{ name: 'yearly', schedule: '0 0 1 1 *', command: ['exit-4'] }];
+    const { id } = await world.api.create(
+      smallDeployment('task-shop', { source_config: { ...off, schedules } }),
+    );
     await world.api.ready(id);
     // The simulated nodes have no output, so the page of the output may fail and try again.
     const path = world.pathOf(`/deployments/${id}/tasks`);
     const page = await world.open({ path, expected: /status of 50[234]/ });
-    await page
-      .getByRole('row', { name: /migrate up/ })
-      .getByText('release', { exact: true })
-      .waitFor();
+    await page.getByText('No command was run yet').waitFor();
 
     const run = async (line: string) => {
       await page.getByRole('button', { name: 'Run a command' }).click();
@@ -48,44 +43,96 @@ describeConsole('tasks', (world) => {
     await facts.getByText('CANCELLED', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
 
-    await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
-    const schedule = page.getByRole('region', { name: 'Schedules' }).getByRole('row', { name: /nightly/ });
-    await schedule.getByText('suspended, 30 2 * * * (Etc/UTC)').waitFor();
-    await schedule.getByText('none among the tasks below').waitFor();
-    await checkPage(page);
-    await page.getByRole('button', { name: 'Run now nightly' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
-    await facts.getByText('SUCCEEDED', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'All tasks of the deployment' }).click();
-    await schedule.getByText('SUCCEEDED', { exact: true }).waitFor();
+    await runsSchedule(page);
+    await showsUnknown(page);
+    await showsRelease(page, id);
+    await choosesRelease(page, id);
+    await world.api.call('DELETE', `/v2/deployments/${id}`);
+  });
 
-    await page.getByRole('link', { name: 'Overview' }).click();
-    const release = page.getByRole('region', { name: 'Rollout timeline' }).getByText('Release command');
-    await release.getByText('SUCCEEDED', { exact: true }).waitFor();
+  /** From the page of a task: runs a schedule, and suspends it. */
+  async function runsSchedule(page: Page): Promise<void> {
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
+    const openList = () => page.getByRole('link', { name: 'All tasks of the deployment' }).click();
+    const row = page.getByRole('region', { name: 'Table: Schedules' }).getByRole('row', { name: /yearly/ });
+    await openList();
+    await row.getByText('none is stored').waitFor();
+    await row.getByRole('button', { name: 'Run now yearly' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now', exact: true }).click();
+    await facts.getByText('schedule', { exact: true }).waitFor();
+    await facts.getByText('FAILED', { exact: true }).waitFor();
+    await openList();
+    await row.getByText('FAILED', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Suspend yearly' }).click();
+    await confirmIn(page, 'Suspend');
+    await row.getByText('suspended', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Resume yearly' }).waitFor();
     await checkPage(page);
-    await release.getByRole('link', { name: 'migrate up' }).click();
+  }
+
+  /** A task of a cluster that is not observed, with the output that its pod has printed. The simulated nodes print nothing. */
+  async function showsUnknown(page: Page): Promise<void> {
+    await page.route(/\/tasks\/[^/?]+$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), state: 'UNKNOWN', exit_code: null },
+      });
+    });
+    const line = {
+      ...{ at: new Date().toISOString(), component: 'api', pod: 'task', container: 'app', revision_id: null },
+      text: '<img src=x onerror="document.title=1"> the first line',
+    };
+    const lines = [line, { end: 'The container has ended.', reason: 'complete' }];
+    await page.route(/\/tasks\/[^/]+\/logs/, (route) =>
+      route.fulfill({
+        contentType: 'application/x-ndjson',
+        body: lines.map((each) => `${JSON.stringify(each)}\n`).join(''),
+      }),
+    );
+    await page.getByRole('row', { name: /sleep/ }).getByRole('link').click();
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
+    await facts.getByText('UNKNOWN', { exact: true }).waitFor();
+    const output = page.getByRole('region', { name: 'Lines of the log' });
+    await output.getByText('onerror="document.title=1"> the first line').waitFor();
+    expect(await output.locator('img').count()).toBe(0);
+    await page.getByText('The container has ended.').waitFor();
+    await checkPage(page);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  }
+
+  /** A release command that fails: in the timeline, with a link to its task, and in the revisions. */
+  async function showsRelease(page: Page, id: string): Promise<void> {
+    const config = { release_command: ['exit-3'] };
+    await world.api.call('PATCH', `/v2/deployments/${id}`, { source_revision_config: config });
+    await page.goto(`${world.stack.url}/console${world.pathOf(`/deployments/${id}/revisions`)}`);
+    const row = page.getByRole('row', { name: /Release command/ });
+    await row.getByText('DEPLOY_FAILED', { exact: true }).waitFor();
+    await row
+      .getByText(/exit code 3/)
+      .first()
+      .waitFor();
+    await page.goto(`${world.stack.url}/console${world.pathOf(`/deployments/${id}`)}`);
+    const timeline = page.getByRole('region', { name: 'Rollout timeline' });
+    await timeline.getByText(/^Release command: FAILED/).waitFor();
+    await checkPage(page);
+    await timeline.getByRole('link', { name: 'Output of the release command of revision 2' }).click();
+    const facts = page.getByRole('region', { name: 'Task', exact: true });
     await facts.getByText('release', { exact: true }).waitFor();
+  }
 
-    const image_uri = 'registry.example/shop/web:2.0.0';
-    await world.api.call('PATCH', `/v2/deployments/${id}`, { source_revision_config: { image_uri } });
-    await page.getByRole('link', { name: 'Revisions' }).click();
-    await page.getByRole('button', { name: 'Roll back to revision 1' }).click();
-    const rollback = page.getByRole('dialog', { name: 'Roll back to revision 1' });
+  /** A rollback to a revision with a release command runs it only on request. */
+  async function choosesRelease(page: Page, id: string): Promise<void> {
+    const config = { release_command: null };
+    await world.api.call('PATCH', `/v2/deployments/${id}`, { source_revision_config: config });
+    await page.goto(`${world.stack.url}/console${world.pathOf(`/deployments/${id}/revisions`)}`);
+    await page.getByRole('button', { name: 'Roll back to revision 2' }).click();
+    const rollback = page.getByRole('dialog', { name: 'Roll back to revision 2' });
     await rollback.getByText('A new revision is created.').waitFor();
     const outlook = rollback.getByText('The release command runs before the rollout.');
     expect(await outlook.count()).toBe(0);
     await rollback.getByRole('checkbox', { name: /^Run the release command/ }).check();
     await outlook.waitFor();
     await checkPage(page);
-    await rollback.getByRole('button', { name: 'Roll back', exact: true }).click();
-    const progress = page.getByRole('region', { name: 'Progress of the change' });
-    await progress.getByText(/^READY/).waitFor();
-    const tasks = await world.api.call<{ resources: { origin: string; revision_number: number }[] }>(
-      'GET',
-      `/v2/deployments/${id}/tasks`,
-    );
-    const releases = tasks.body.resources.filter(({ origin }) => origin === 'release');
-    expect(releases.map(({ revision_number: number }) => number)).toEqual([3, 2, 1]);
-    await world.api.call('DELETE', `/v2/deployments/${id}`);
-  });
+  }
 });

@@ -13,7 +13,8 @@ describeConsole('a session that may only read', (world) => {
       { name: uniqueName('viewer'), scopes: ['deployments:read'] },
       { 'x-tenant-id': world.stack.tenantId },
     );
-    const { id } = await world.api.create(smallDeployment('viewed-shop'));
+    const schedules = [{ name: 'yearly', schedule: '0 0 1 1 *', command: ['clean'], suspend: true }];
+    const { id } = await world.api.create(smallDeployment('viewed-shop', { source_config: { schedules } }));
     const path = world.pathOf('/deployments');
     const page = await world.open({ path, apiKey: created.body.key });
     await page.getByRole('link', { name: 'viewed-shop' }).waitFor();
@@ -31,7 +32,11 @@ describeConsole('a session that may only read', (world) => {
     await checkPage(page);
     await show(`/deployments/${id}/tasks`);
     await page.getByText('No command was run yet').waitFor();
-    expect(await page.getByRole('button', { name: 'Run a command' }).count()).toBe(0);
+    await page
+      .getByRole('row', { name: /yearly/ })
+      .getByText('suspended', { exact: true })
+      .waitFor();
+    expect(await page.getByRole('button', { name: /^(Run|Suspend|Resume)/ }).count()).toBe(0);
     await show('/new');
     await page.getByText('You may not create deployments').waitFor();
     await checkPage(page);

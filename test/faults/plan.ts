@@ -25,7 +25,7 @@ export const PLAN_KINDS = [
 export type PlanKind = (typeof PLAN_KINDS)[number];
 
 /** Oracles of docs/reliability.md, by number. `plan` stands for the checks of the plan itself. */
-export type OracleName = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'plan';
+export type OracleName = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'O9' | 'plan';
 
 /** An oracle that did not hold. */
 export interface Violation {
@@ -76,6 +76,8 @@ export interface FaultPlan {
   readonly countsDiffer?: string;
   /** Kinds of objects that the changes of the plan itself delete and create again (O2). */
   readonly recreates?: readonly string[];
+  /** Whether the plan removes the status of a custom resource. Its observed generation then goes back to the default -1 (O3). */
+  readonly removesStatus?: boolean;
   /** Limit of O1 from the last fault on, for faults that are noticed late by design (plans.ts). Default 30. */
   readonly convergesWithinSeconds?: number;
   /** After this time the plan counts as hanging. Default 180. */

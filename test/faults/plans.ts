@@ -13,6 +13,7 @@ import { lostResponsePlans } from './plans/lost-response.ts';
 import { notifyPlans } from './plans/notify.ts';
 import { pausedProcessPlans } from './plans/paused-process.ts';
 import { postgresPlans } from './plans/postgres.ts';
+import { releaseStatusPlans } from './plans/release-status.ts';
 import { secondProcessPlans } from './plans/second-process.ts';
 import { sigtermPlans } from './plans/sigterm.ts';
 import { soakPlans } from './plans/soak.ts';
@@ -75,6 +76,7 @@ export function allPlans(): FaultPlan[] {
     ...volumeRemovalPlans,
     ...burstPlans,
     ...kubectlPlans,
+    ...releaseStatusPlans,
     ...immutablePlans,
     ...taskPlans,
     ...loadPlans,

@@ -6,6 +6,7 @@ import type { ObjectCounts } from './oracles/object-counts.ts';
 import { type Compared, checkOracles, type Reference, stateDifferences } from './oracles/oracles.ts';
 import type { Regressions } from './oracles/regressions.ts';
 import { stateOf } from './oracles/state.ts';
+import type { TaskWatch } from './oracles/task-watch.ts';
 import type { AddFigure, FaultPlan, Violation, Workload } from './plan.ts';
 import { EffectDidNotOccur } from './plans/kill.ts';
 import { SETTLED_MS } from './record.ts';
@@ -30,6 +31,7 @@ export interface Stage {
   readonly world: OwnedWorld;
   readonly regressions: Regressions;
   readonly objectCounts: ObjectCounts;
+  readonly taskWatch: TaskWatch;
 }
 
 /** The deadline of a plan in seconds. */
@@ -38,15 +40,16 @@ export const deadlineOf = ({ deadlineSeconds = DEADLINE_SECONDS }: FaultPlan) =>
 /** Runs a plan once, and checks the oracles. @throws EffectDidNotOccur if the plan may be repeated */
 export async function runOnce(
   plan: FaultPlan,
-  { world, regressions, objectCounts }: Stage,
+  { world, regressions, objectCounts, taskWatch }: Stage,
   { reference, addFigure }: { reference: Reference | undefined; addFigure: AddFigure },
 ): Promise<readonly Violation[]> {
   await regressions.seen();
   world.begin();
   objectCounts.clear();
+  taskWatch.clear();
   await untilWatching(world);
   const files = new Map(world.processes().map(({ name, pid }) => [name, openFiles(pid)]));
-  const before = { at: new Date(), files, regressions, objectCounts };
+  const before = { at: new Date(), files, regressions, objectCounts, taskWatch };
   const own = await ownViolations(plan, world, addFigure);
   // Violations of the plan itself explain the others, so the oracles are not checked.
   const violations =

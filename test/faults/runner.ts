@@ -4,6 +4,7 @@ import { reasonOf, within } from './deadline.ts';
 import { ObjectCounts } from './oracles/object-counts.ts';
 import type { Reference } from './oracles/oracles.ts';
 import { watchRegressions } from './oracles/regressions.ts';
+import { watchTasks } from './oracles/task-watch.ts';
 import {
   type AddFigure,
   type FaultPlan,
@@ -152,6 +153,7 @@ export class Runner {
         server,
         regressions,
         objectCounts: await ObjectCounts.start(world),
+        taskWatch: await watchTasks(world),
       };
       this.#places.add(place);
       return place;
@@ -186,10 +188,11 @@ export class Runner {
   async #end(place: Place): Promise<void> {
     // Stopped once, even if the run stops while a plan returns the world.
     if (!this.#places.delete(place)) return;
-    const { regressions, objectCounts, world, server } = place;
+    const { regressions, objectCounts, taskWatch, world, server } = place;
     const parts: [what: string, stop: () => Promise<void> | undefined][] = [
       ['the watch of regressions', () => regressions.stop()],
       ['the watches of object counts', () => objectCounts.stop()],
+      ['the watches of tasks', () => taskWatch.stop()],
       ['the world', () => world.stop()],
       ['its PostgreSQL', () => server?.stop()],
     ];

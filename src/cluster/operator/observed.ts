@@ -68,6 +68,8 @@ export interface Observed {
    * cluster has no tasks.
    */
   readonly tasks?: readonly TaskResource[] | null;
+  /** Whether the cluster lacks the definition of tasks. */
+  readonly lacksTasks?: boolean;
   /** The pod of the recorded release; null or absent: it has none. */
   readonly releasePod?: ObservedPod | null;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */

@@ -18,7 +18,7 @@ const listText = (words: readonly string[]) =>
 /** The effects of a change as sentences, the most important first. */
 export function effectsOf(plan: Plan): readonly string[] {
   const { pods_roll: rolls, rolls: parts = [], new_revision: isRevision, builds, effects = [] } = plan;
-  const { runs_release: runsRelease } = plan;
+  const { runs_release: runsRelease = false } = plan;
   return [
     rolls ? `Pods are replaced: ${listText(parts)}.` : 'No pods are replaced.',
     ...(isRevision ? ['A new revision is created.'] : []),

@@ -1,9 +1,10 @@
 import type { FormEvent } from 'react';
+import { LOGGED_COMPONENTS } from '../api/components.ts';
 import type { Revision } from '../api/types.ts';
 import { shortId } from '../deployment/status.ts';
 import { ChoiceField, type Choices, sameLabels } from '../ui/fields/choice-field.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/fields/filter-fields.tsx';
-import { COMPONENTS, type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
+import { type LogFilterName, type LogFilters, logFiltersOf } from './log-filters.ts';
 import styles from './logs.module.css';
 
 interface LogFilterBarProps {
@@ -58,7 +59,7 @@ export function LogFilterBar(props: LogFilterBarProps) {
           <ChoiceField label="Revision" choices={revisionChoices} {...field('revision')} />
         ) : (
           <>
-            <ChoiceFilter label="Component" choices={sameLabels(COMPONENTS)} {...field('component')} />
+            <ChoiceFilter label="Component" choices={sameLabels(LOGGED_COMPONENTS)} {...field('component')} />
             <ChoiceFilter label="Revision" choices={revisionChoices} {...field('revision')} />
             <ChoiceFilter
               label="Container"

@@ -1,17 +1,9 @@
+import { LOGGED_COMPONENTS } from '../api/components.ts';
 import type { LoggedComponent } from '../api/types.ts';
 import { idOf, type Search, stringifySearch } from '../app/search.ts';
 import { commandLine } from '../commands/commands.ts';
 
 /** The filters of the logs, as they are in the URL. */
-
-export const COMPONENTS = [
-  'api',
-  'queue',
-  'orchestrator',
-  'executor',
-  'database',
-  'cache',
-] as const satisfies readonly LoggedComponent[];
 
 export interface LogFilters {
   /** Absent: the output of the pods. */
@@ -31,7 +23,7 @@ export function logFiltersOf(search: Search | LogFilters): LogFilters {
   const given: Search = { ...search };
   const all: { [Name in LogFilterName]: LogFilters[Name] | undefined } = {
     source: given['source'] === 'build' ? 'build' : undefined,
-    component: COMPONENTS.find((component) => component === given['component']),
+    component: LOGGED_COMPONENTS.find((component) => component === given['component']),
     revision: idOf(given['revision']),
     container: given['container'],
     previous: given['previous'] === 'true' ? 'true' : undefined,

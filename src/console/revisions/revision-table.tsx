@@ -1,5 +1,6 @@
 import type { Revision } from '../api/types.ts';
 import { RevisionMark } from '../deployment/status-mark.tsx';
+import { ReleaseLine } from '../tasks/release-line.tsx';
 import { Button } from '../ui/button.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
@@ -89,6 +90,7 @@ export const RevisionTable = ({ revisions, activeId, latestId, isStale, ...actio
               <LongText text={revision.message} />
             </p>
           )}
+          <ReleaseLine revision={revision} />
         </td>
         <td>
           <Time at={revision.created_at} />

@@ -9,7 +9,7 @@ import { isFinal } from './task-state.ts';
 /** What the pages of tasks request. */
 
 /** The stream of changes reports the request and the end of a task, but not its start. */
-const POLL_MS = 2_000;
+export const POLL_MS = 2_000;
 
 /** How often tasks are requested again. false: their states are final. */
 const pollMs = (tasks: readonly Task[]): number | false =>
@@ -65,7 +65,7 @@ export const runTask = (
 
 /**
  * Runs a schedule now.
- * @param key the same key runs the command once, even if the response was lost
+ * @param key the same key runs it once, even if the response was lost
  * @throws Problem
  */
 export const runSchedule = (

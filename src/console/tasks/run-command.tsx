@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { TASK_COMPONENTS } from '../api/components.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
 import { revisionsQuery } from '../deployment/queries.ts';
@@ -15,7 +16,6 @@ import {
   requestOf,
   revisionChoices,
   runCommand,
-  TASK_COMPONENTS,
   type TaskForm,
 } from './task-request.ts';
 import { useTaskAction } from './use-task-action.ts';

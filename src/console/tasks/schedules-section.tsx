@@ -1,102 +1,92 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { Schedule, Task } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useDeployment } from '../deployment/deployment-context.ts';
 import { Section } from '../deployment/section.tsx';
+import { useFreshness } from '../live/use-freshness.ts';
 import { useScope } from '../session/use-scope.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
-import { ActionDialog } from '../ui/action-dialog.tsx';
-import { StateMark } from '../ui/mark.tsx';
+import { Empty } from '../ui/empty.tsx';
+import fields from '../ui/fields/fields.module.css';
+import { Mark, StateMark } from '../ui/mark.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Time } from '../ui/time.tsx';
-import { runSchedule } from './queries.ts';
+import { tasksQuery } from './queries.ts';
+import { RunNow, Suspension } from './schedule-actions.tsx';
+import { isSuspended, lastRuns } from './schedules.ts';
 import { ShortCommand } from './task-parts.tsx';
-import { lastRun, markOf, timesOf } from './task-state.ts';
-import { useTaskAction } from './use-task-action.ts';
+import { markOf } from './task-state.ts';
 
-const COLUMNS = ['Schedule', 'Times', 'Command', 'Component', 'Last run', 'Started', 'Action'];
+const COLUMNS = ['Name', 'Schedule', 'Time zone', 'Starts runs', 'Concurrency', 'Last run', 'Command'];
 
-function RunNow({ schedule }: { readonly schedule: Schedule }) {
-  const { id, name } = useDeployment().deployment;
-  const api = useTenantApi();
-  // The same request again must not run the command twice.
-  const [key, setKey] = useState(() => crypto.randomUUID());
-  const run = useTaskAction(id, () => runSchedule(api, id, schedule.name, key));
-  const path = `/v2/deployments/${id}/schedules/${schedule.name}/run`;
-  return (
-    <ActionDialog
-      opens="Run now"
-      of={schedule.name}
-      title={`Run the schedule ${schedule.name} now`}
-      acts="Run"
-      action={run}
-      onClose={() => setKey(crypto.randomUUID())}
-      command={
-        <ShowCommand
-          title="Run this schedule"
-          request={{ method: 'POST', path, tenantId: api.tenantId, body: {} }}
-          berth={commandLine('berth', 'schedules', 'run', name, schedule.name)}
-        />
-      }
-    >
-      <p>The command runs once, in the active revision. The times of the schedule do not change.</p>
-    </ActionDialog>
-  );
-}
-
-interface RowProps {
-  readonly schedule: Schedule;
+interface LastRunProps {
+  /** undefined: the loaded tasks have none. */
   readonly run: Task | undefined;
-  /** Whether the tasks may have changed since they were requested. */
+  /** Whether the loaded tasks are all tasks. */
+  readonly isComplete: boolean;
   readonly isStale: boolean;
 }
 
-function Row({ schedule, run, isStale }: RowProps) {
-  const { id: deploymentId, tenant_id: tenantId } = useDeployment().deployment;
-  const mayRun = useScope('tasks:run');
+function LastRun({ run, isComplete, isStale }: LastRunProps) {
+  const { tenant_id: tenantId, id: deploymentId } = useDeployment().deployment;
+  if (run === undefined) return isComplete ? 'none is stored' : 'not among the newest tasks';
+  return (
+    <>
+      <StateMark {...markOf(run.state, isStale)} />{' '}
+      <Link
+        to="/t/$tenantId/deployments/$deploymentId/tasks/$taskId"
+        params={{ tenantId, deploymentId, taskId: run.id }}
+      >
+        <Time at={run.started_at ?? run.created_at} />
+      </Link>
+    </>
+  );
+}
+
+interface RowProps extends LastRunProps {
+  readonly schedule: Schedule;
+  readonly mayRun: boolean;
+  readonly mayWrite: boolean;
+}
+
+function Row({ schedule, mayRun, mayWrite, ...last }: RowProps) {
   return (
     <tr>
-      <th scope="row">
-        <bdi>{schedule.name}</bdi>
-      </th>
+      <th scope="row">{schedule.name}</th>
+      <td>{schedule.schedule}</td>
+      <td>{schedule.time_zone ?? 'Etc/UTC'}</td>
       <td>
-        <bdi>{timesOf(schedule)}</bdi>
+        {isSuspended(schedule) ? <Mark tone="off" text="suspended" /> : <Mark tone="good" text="yes" />}
+      </td>
+      <td>{schedule.concurrency ?? 'forbid'}</td>
+      <td>
+        <LastRun {...last} />
       </td>
       <td>
         <ShortCommand command={schedule.command} />
       </td>
-      <td>{schedule.component ?? 'api'}</td>
-      <td>
-        {run === undefined ? (
-          'none among the tasks below'
-        ) : (
-          <Link
-            to="/t/$tenantId/deployments/$deploymentId/tasks/$taskId"
-            params={{ tenantId, deploymentId, taskId: run.id }}
-          >
-            <StateMark {...markOf(run.state, isStale)} />
-          </Link>
-        )}
-      </td>
-      <td>{run?.started_at == null ? '–' : <Time at={run.started_at} />}</td>
-      <td>{mayRun && <RunNow schedule={schedule} />}</td>
+      {(mayRun || mayWrite) && (
+        <td>
+          <div className={fields['row']}>
+            {mayRun && <RunNow schedule={schedule} />}
+            {mayWrite && <Suspension schedule={schedule} />}
+          </div>
+        </td>
+      )}
     </tr>
   );
 }
 
-interface SchedulesSectionProps {
-  /** The loaded tasks, newest first. */
-  readonly tasks: readonly Task[];
-  readonly isStale: boolean;
-}
-
-/** The schedules of a deployment. Absent if it has none. */
-export function SchedulesSection({ tasks, isStale }: SchedulesSectionProps) {
+/** The schedules of a deployment, with the last run of each. */
+export function SchedulesSection() {
   const { id, name, tenant_id: tenantId, source_config: config } = useDeployment().deployment;
+  const query = useInfiniteQuery(tasksQuery(useTenantApi(), id));
+  const { isStale } = useFreshness(query);
+  const [mayRun, mayWrite] = [useScope('tasks:run'), useScope('deployments:write')];
   const schedules = config.schedules ?? [];
-  if (schedules.length === 0) return null;
+  const runs = lastRuns(query.data?.pages.flatMap(({ resources }) => resources) ?? []);
   return (
     <Section
       id="schedules"
@@ -109,20 +99,26 @@ export function SchedulesSection({ tasks, isStale }: SchedulesSectionProps) {
         />
       }
     >
-      <p>
-        A change of the deployment adds, suspends and removes schedules (source_config.schedules on the tab
-        Edit).
-      </p>
-      <ScrollTable label="Schedules" columns={COLUMNS}>
-        {schedules.map((schedule) => (
-          <Row
-            key={schedule.name}
-            schedule={schedule}
-            run={lastRun(tasks, schedule.name)}
-            isStale={isStale}
-          />
-        ))}
-      </ScrollTable>
+      {schedules.length === 0 && (
+        <Empty title="This deployment has no schedules">
+          <p>The page Edit has them in source_config.schedules.</p>
+        </Empty>
+      )}
+      {schedules.length > 0 && (
+        <ScrollTable label="Schedules" columns={mayRun || mayWrite ? [...COLUMNS, 'Actions'] : COLUMNS}>
+          {schedules.map((schedule) => (
+            <Row
+              key={schedule.name}
+              schedule={schedule}
+              run={runs.get(schedule.name)}
+              isComplete={query.data !== undefined && !query.hasNextPage}
+              isStale={isStale}
+              mayRun={mayRun}
+              mayWrite={mayWrite}
+            />
+          ))}
+        </ScrollTable>
+      )}
     </Section>
   );
 }

@@ -1,17 +1,8 @@
-import type { Revision, Task } from '../api/types.ts';
+import type { TaskComponent } from '../api/components.ts';
+import type { Revision } from '../api/types.ts';
 import { commandLine } from '../commands/commands.ts';
 
 /** The form of a new task. */
-
-export type TaskComponent = Task['component'];
-/** Every component that can run commands. A missing one is a type error. */
-const COMPONENTS: Readonly<Record<TaskComponent, true>> = {
-  api: true,
-  queue: true,
-  orchestrator: true,
-  executor: true,
-};
-export const TASK_COMPONENTS = Object.keys(COMPONENTS) as readonly TaskComponent[];
 
 /** What was typed. Empty: the default. */
 export interface TaskForm {

@@ -1,4 +1,4 @@
-import type { Schedule, Task } from '../api/types.ts';
+import type { Task } from '../api/types.ts';
 import type { Tone } from '../ui/tone.ts';
 
 /** How the states of tasks are shown. */
@@ -45,17 +45,3 @@ export function shortWords(command: readonly string[]): readonly string[] {
 /** Whether the task can have printed something. Before its start, the API answers that it has no pod. */
 export const hasOutput = ({ state, started_at: startedAt }: Pick<Task, 'state' | 'started_at'>): boolean =>
   startedAt !== null || state === 'RUNNING' || state === 'UNKNOWN';
-
-/** When a schedule runs. */
-export function timesOf({ schedule, time_zone: zone, suspend }: Schedule): string {
-  const times = `${schedule} (${zone ?? 'Etc/UTC'})`;
-  return suspend === true ? `suspended, ${times}` : times;
-}
-
-/** The newest run of a schedule in a list of tasks, newest first. */
-export const lastRun = (tasks: readonly Task[], schedule: string): Task | undefined =>
-  tasks.find((task) => task.schedule === schedule);
-
-/** The newest run of the release command of a revision in a list of tasks, newest first. */
-export const releaseOf = (tasks: readonly Task[], revisionId: string): Task | undefined =>
-  tasks.find(({ origin, revision_id: id }) => origin === 'release' && id === revisionId);

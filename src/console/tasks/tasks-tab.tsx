@@ -43,15 +43,7 @@ function Row({ task, isStale }: { readonly task: Task; readonly isStale: boolean
       </td>
       <td>{reasonOf(task) ?? '–'}</td>
       <td>{task.component}</td>
-      <td>
-        {task.schedule === null ? (
-          task.origin
-        ) : (
-          <>
-            schedule <bdi>{task.schedule}</bdi>
-          </>
-        )}
-      </td>
+      <td>{task.origin}</td>
       <td>{startedAt === null ? '–' : <Time at={startedAt} />}</td>
       <td>{task.exit_code ?? '–'}</td>
       <td>
@@ -61,43 +53,48 @@ function Row({ task, isStale }: { readonly task: Task; readonly isStale: boolean
   );
 }
 
-/** The schedules of a deployment, and its tasks, newest first. */
-export function TasksTab() {
+/** The tasks of a deployment, newest first. */
+function TasksSection() {
   const { id, name, tenant_id: tenantId } = useDeployment().deployment;
   const query = useInfiniteQuery(tasksQuery(useTenantApi(), id));
   const freshness = useFreshness(query);
   const mayRun = useScope('tasks:run');
   const tasks = query.data?.pages.flatMap(({ resources }) => resources) ?? [];
   return (
-    <>
-      <SchedulesSection tasks={tasks} isStale={freshness.isStale} />
-      <Section
-        id="tasks"
-        title="Tasks"
-        command={
-          <div className={fields['row']}>
-            {mayRun && <RunCommand />}
-            <ShowCommand
-              title="List the tasks"
-              request={{ path: `/v2/deployments/${id}/tasks`, tenantId }}
-              berth={commandLine('berth', 'tasks', 'list', name)}
-            />
-          </div>
-        }
-      >
-        {query.isPending && <Loading what="the tasks" />}
-        {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
-        <StaleNotice freshness={freshness} />
-        {query.data !== undefined && tasks.length === 0 && <Empty title="No command was run yet" />}
-        {tasks.length > 0 && (
-          <ScrollTable label="Tasks" columns={COLUMNS}>
-            {tasks.map((task) => (
-              <Row key={task.id} task={task} isStale={freshness.isStale} />
-            ))}
-          </ScrollTable>
-        )}
-        <MoreButton query={query} text="Show older tasks" />
-      </Section>
-    </>
+    <Section
+      id="tasks"
+      title="Tasks"
+      command={
+        <div className={fields['row']}>
+          {mayRun && <RunCommand />}
+          <ShowCommand
+            title="List the tasks"
+            request={{ path: `/v2/deployments/${id}/tasks`, tenantId }}
+            berth={commandLine('berth', 'tasks', 'list', name)}
+          />
+        </div>
+      }
+    >
+      {query.isPending && <Loading what="the tasks" />}
+      {query.error !== null && <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />}
+      <StaleNotice freshness={freshness} />
+      {query.data !== undefined && tasks.length === 0 && <Empty title="No command was run yet" />}
+      {tasks.length > 0 && (
+        <ScrollTable label="Tasks" columns={COLUMNS}>
+          {tasks.map((task) => (
+            <Row key={task.id} task={task} isStale={freshness.isStale} />
+          ))}
+        </ScrollTable>
+      )}
+      <MoreButton query={query} text="Show older tasks" />
+    </Section>
   );
 }
+
+/** What runs besides the components of a deployment. */
+export const TasksTab = () => (
+  <>
+    <SchedulesSection />
+    <TasksSection />
+  </>
+);

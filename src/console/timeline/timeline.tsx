@@ -8,12 +8,12 @@ import { Section } from '../deployment/section.tsx';
 import { RevisionMark } from '../deployment/status-mark.tsx';
 import { useFreshness } from '../live/use-freshness.ts';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { ReleaseLine } from '../tasks/release-line.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { LongText } from '../ui/long-text.tsx';
 import { ProblemNotice } from '../ui/problem-notice.tsx';
 import { ComponentList } from './component-list.tsx';
 import { newestEventsQuery, newestRevisionsQuery } from './queries.ts';
-import { Release } from './release.tsx';
 import { StepList } from './step-list.tsx';
 import { isFinal, type KnownEvents } from './steps.ts';
 import styles from './timeline.module.css';
@@ -49,8 +49,8 @@ function RevisionSteps({ revision, events, isStale, isOpen }: RevisionStepsProps
             <LongText text={message} />
           </p>
         )}
+        <ReleaseLine revision={revision} />
         <StepList revision={revision} events={events} isStale={isStale} />
-        {isOpen && <Release revision={revision} />}
         {isOpen && <Components revision={revision} />}
       </details>
     </li>

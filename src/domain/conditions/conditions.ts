@@ -84,6 +84,8 @@ export const REASONS = {
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
   ReleaseInProgress:
     'The release command of the desired revision runs, or waits to run. Components change when it has succeeded.',
+  TasksUnavailable:
+    'The cluster has no definition of tasks, so neither release commands nor schedules can run.',
   ReleaseFailed:
     'The release command of the desired revision failed, timed out or could not start, so nothing was rolled out.',
   ReleaseLost:
@@ -248,6 +250,7 @@ export const TROUBLES: readonly Reason[] = [
   'DomainUnproven',
   'DomainRefused',
   'DomainWithoutDns',
+  'TasksUnavailable',
   'ScheduleRefused',
   'ScheduleFailing',
 ];

@@ -166,6 +166,11 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'The release command of the revision runs, and the active revision continues to serve. GET …/tasks lists the task, ' +
       'and its logs show the progress. To end it, cancel the task. The revision then fails.',
   ),
+  TasksUnavailable: act(
+    'The administrator of the cluster has to install the CustomResourceDefinition that the message names: by an upgrade of the chart ' +
+      'with crds.install=true, or with kubectl apply --server-side -f crds/ (docs/install.md, Upgrade). Release commands and schedules ' +
+      'then start within a minute, without another change.',
+  ),
   ReleaseFailed: act(
     `Read the exit code and the last lines of the command in the message, and its logs with GET …/tasks/{id}/logs. Nothing was rolled out. Correct release_command, the image or the environment, or what the command needs: a longer release_timeout_seconds, more memory for the api component, or room in the cluster. ${AGAIN}`,
   ),

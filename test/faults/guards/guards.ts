@@ -245,6 +245,11 @@ const BY_RULE: Readonly<Record<GuardRule, Readonly<Record<string, GuardEntry>>>>
       says: 'A POST that is repeated with its Idempotency-Key gets the response of the first one.',
       plans: ['lost-response/http/create'],
     },
+    'lost-record-of-a-release': {
+      says: 'If the status of a deployment is lost after its release command has ended, the result of the command is used.',
+      instead: 'if (hasTaskEnded(task)) return notStarted(task);',
+      plans: ['kubectl/release/status-lost-while-paused'],
+    },
   },
 };
 

@@ -1,4 +1,4 @@
-/** The oracles O1 to O8, which are checked after every plan. */
+/** The oracles O1 to O9, which are checked after every plan. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddFigure, FaultPlan, OracleName, Violation } from '../plan.ts';
 import { type OpenFiles, openFiles } from '../role-process.ts';
@@ -12,6 +12,7 @@ import { orphans } from './orphans.ts';
 import { activity, linesSince, QUIET_MS, tooOften, withoutPeriodicChecks } from './quiescence.ts';
 import type { Regressions } from './regressions.ts';
 import { differences, type State, stateOf } from './state.ts';
+import type { TaskWatch } from './task-watch.ts';
 import { unhandledLines } from './unhandled-errors.ts';
 
 /** Maximum time until all processes have no more work after the end of a plan. */
@@ -36,6 +37,7 @@ export interface Before {
   readonly files: ReadonlyMap<string, OpenFiles>;
   readonly regressions: Regressions;
   readonly objectCounts: ObjectCounts;
+  readonly taskWatch: TaskWatch;
 }
 
 export interface OracleInput {
@@ -113,7 +115,12 @@ const counted: Oracle = async ({ world, before, plan, reference }) => {
 };
 
 /** O3. */
-const forward: Oracle = async ({ before }) => listed('went back', await before.regressions.seen());
+const forward: Oracle = async ({ before, plan: { removesStatus = false } }) => {
+  const seen = await before.regressions.seen();
+  return listed('went back', removesStatus ? seen.filter((line) => !REMOVED_STATUS.test(line)) : seen);
+};
+/** The definition of the custom resource sets -1 in a status without an observed generation. */
+const REMOVED_STATUS = / status\.observedGeneration \d+ -> -1$/;
 
 /** O4. */
 const owned: Oracle = async ({ world }) => listed('orphan', await orphans(world));
@@ -189,6 +196,10 @@ const clean: Oracle = async (input) => {
   }
 };
 
+/** O9. */
+const startedOnce: Oracle = async ({ world, before }) =>
+  listed('tasks', await before.taskWatch.problems(world));
+
 /** O5 comes before the oracles that read through the proxies, because their requests would count as activity. */
 const ORACLES: readonly (readonly [OracleName, Oracle])[] = [
   ['O1', converged],
@@ -199,6 +210,7 @@ const ORACLES: readonly (readonly [OracleName, Oracle])[] = [
   ['O6', kept],
   ['O7', untouched],
   ['O8', clean],
+  ['O9', startedOnce],
 ];
 
 /** Checks all oracles, and returns those that do not hold, sorted by name. */

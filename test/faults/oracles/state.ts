@@ -130,12 +130,19 @@ function podOnly(object: UntypedObject): UntypedObject {
   const { metadata, ...rest } = object;
   const { phase } = (rest['status'] ?? {}) as { phase?: string };
   const containers = (rest['spec'] as { containers: { image: string }[] }).containers;
-  const { labels, deletionTimestamp } = metadata;
+  const {
+    labels,
+    deletionTimestamp,
+    generateName,
+    ownerReferences = [],
+  } = metadata as UntypedObject['metadata'] & { generateName?: string };
+  // Of other generated names, the mask recognizes the end.
+  const isOfJob = ownerReferences.some(({ kind }) => kind === 'Job');
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: metadata.name,
+      name: isOfJob ? `${generateName}<generated>` : metadata.name,
       labels,
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     },

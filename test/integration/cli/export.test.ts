@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,7 @@ import {
   startOperator,
 } from '../harness/operator.ts';
 import { App, adminClient } from '../harness/rollouts.ts';
+import { taskCalls } from '../harness/tasks.ts';
 
 /** `berth export`: what it prints stands without Berth, and taking it over restarts nothing. */
 
@@ -190,8 +191,15 @@ describe('berth export', () => {
 test('keeps the workloads after a DELETE with keep_workloads, and the exported manifests restart nothing', async () => {
   const whole = await startWholeBerth('leave');
   try {
-    const { id } = await whole.create(smallDeployment('blog', { secrets: [{ name: 'A', value: '1' }] }));
+    const schedules = [{ name: 'yearly', schedule: '0 0 1 1 *', command: ['clean'] }];
+    const body = smallDeployment('blog', {
+      secrets: [{ name: 'A', value: '1' }],
+      source_config: { schedules },
+    });
+    const { id } = await whole.create(body);
     await whole.ready(id);
+    const tasks = taskCalls(whole, id);
+    await tasks.until((await tasks.run('clean')).id, 'SUCCEEDED');
     const kubectl = (...args: string[]) => kubectlAsAdmin(['-n', whole.namespace, ...args]);
     const pods = () => kubectl('get', 'pods', '-o', 'custom-columns=N:.metadata.name,U:.metadata.uid');
     const before = await pods();
@@ -200,6 +208,13 @@ test('keeps the workloads after a DELETE with keep_workloads, and the exported m
     expect(readFileSync(join(target, 'README.md'), 'utf8')).toContain(
       `/v2/deployments/${id}?keep_workloads=true`,
     );
+    const files = readdirSync(target).filter((file) => file.endsWith('.yaml'));
+    const kinds = files.flatMap(
+      (file) => readFileSync(join(target, file), 'utf8').match(/^kind: .*$/gm) ?? [],
+    );
+    expect(kinds).toContain('kind: CronJob');
+    expect(kinds).not.toContain('kind: DeploymentTask');
+    expect(kinds).not.toContain('kind: Job');
 
     const options = [
       '--tenant',
@@ -230,7 +245,7 @@ test('keeps the workloads after a DELETE with keep_workloads, and the exported m
     expect(await kubectl('get', 'mdep', '-o', 'name')).toBe('');
     const kept = await kubectl(
       'get',
-      'pvc,secrets,deploy,sts',
+      'pvc,secrets,deploy,sts,cronjob',
       '-l',
       `berth.dev/deployment-id=${id}`,
       '-o',
@@ -242,11 +257,23 @@ test('keeps the workloads after a DELETE with keep_workloads, and the exported m
         .split('\n')
         .map((line) => line.split('/')[0]),
     ).toEqual(
-      expect.arrayContaining(['persistentvolumeclaim', 'secret', 'deployment.apps', 'statefulset.apps']),
+      expect.arrayContaining([
+        'persistentvolumeclaim',
+        'secret',
+        'deployment.apps',
+        'statefulset.apps',
+        'cronjob.batch',
+      ]),
     );
+    expect(await kubectl('get', 'mtask', '-o', 'name')).toContain('deploymenttask.berth.dev/blog-');
     await kubectl('apply', '--server-side', '--force-conflicts', '-k', target);
     expect(await pods()).toBe(before);
-    const owners = await kubectl('get', 'deploy,sts', '-o', 'jsonpath={.items[*].metadata.ownerReferences}');
+    const owners = await kubectl(
+      'get',
+      'deploy,sts,cronjob,mtask',
+      '-o',
+      'jsonpath={.items[*].metadata.ownerReferences}',
+    );
     expect(owners).toBe('');
   } finally {
     await whole.stop();

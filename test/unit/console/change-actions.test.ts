@@ -124,10 +124,10 @@ describe('plan', () => {
       'A new revision is created.',
       'The cache restarts.',
     ]);
+    expect(effectsOf({ ...plan, pods_roll: false })[0]).toBe('No pods are replaced.');
     expect(effectsOf({ ...plan, runs_release: true })).toContain(
       'The release command runs before the rollout.',
     );
-    expect(effectsOf({ ...plan, pods_roll: false })[0]).toBe('No pods are replaced.');
     expect(isEmpty({ ...plan, changes: [] })).toBe(true);
   });
 

@@ -1,9 +1,7 @@
 /** Requests that repeat while much changes: each ends, and the last one is newer than the last change. */
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { expect, test } from 'vitest';
-import { refreshAfterPresent } from '../../../src/console/fleet/changed-meanwhile.ts';
 import { NewestRequests } from '../../../src/console/fleet/newest-requests.ts';
-
 import { requestAgain } from '../../../src/console/live/request-again.ts';
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
@@ -39,43 +37,20 @@ test('changes during a request cause one more request, and do not cancel the fir
 });
 
 test('a change during a request that fails causes one more request', async () => {
-  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  const failures: (() => void)[] = [];
+  const client = new QueryClient();
+  const requests: (() => void)[] = [];
   const observer = new QueryObserver(client, {
     queryKey: ['objects'],
-    queryFn: () =>
-      new Promise<number>((_, reject) => failures.push(() => reject(new Error('the server stopped')))),
+    queryFn: () => new Promise<number>((_, reject) => requests.push(() => reject(new Error('failed')))),
+    retry: false,
   });
   const stop = observer.subscribe(() => undefined);
-  requestAgain(client, () => true);
-  failures[0]?.();
-  await settled();
-  expect(failures).toHaveLength(2);
-  failures[1]?.();
-  await settled();
-  expect(failures).toHaveLength(2);
-  stop();
-});
-
-test('changes while a list loads request their rows once, and not the whole list again', async () => {
-  const client = new QueryClient();
-  const answers: (() => void)[] = [];
-  const observer = new QueryObserver(client, {
-    queryKey: ['deployments'],
-    queryFn: () => new Promise<number>((resolve) => answers.push(() => resolve(answers.length))),
-  });
-  const stop = observer.subscribe(() => undefined);
-  const query = client.getQueryCache().find({ queryKey: ['deployments'] });
-  if (query === undefined) throw new Error('the list is not requested');
-  const requested: string[][] = [];
-  for (const ids of [['d1'], ['d2', 'd1']])
-    refreshAfterPresent(query, ids, (changed) => requested.push(changed));
-  await settled();
-  expect(requested).toEqual([]);
-  answers[0]?.();
-  await settled();
-  expect(requested).toEqual([['d1', 'd2']]);
-  expect(answers).toHaveLength(1);
+  for (let change = 0; change < 3; change += 1) requestAgain(client, () => true);
+  for (const expected of [2, 2]) {
+    requests.at(-1)?.();
+    await settled();
+    expect(requests).toHaveLength(expected);
+  }
   stop();
 });
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Task } from '../../../src/console/api/types.ts';
+import { LOGGED_COMPONENTS, TASK_COMPONENTS } from '../../../src/console/api/components.ts';
+import type { Revision, Task } from '../../../src/console/api/types.ts';
 import { logCommand, logPath } from '../../../src/console/logs/log-filters.ts';
+import { hasRelease, releaseTaskOf } from '../../../src/console/tasks/release.ts';
+import { lastRuns, suspensionPatch } from '../../../src/console/tasks/schedules.ts';
 import {
   commandOf,
   EMPTY_FORM,
@@ -8,16 +11,7 @@ import {
   runCommand,
   wordsOf,
 } from '../../../src/console/tasks/task-request.ts';
-import {
-  hasOutput,
-  isFinal,
-  lastRun,
-  markOf,
-  reasonOf,
-  releaseOf,
-  shortWords,
-  timesOf,
-} from '../../../src/console/tasks/task-state.ts';
+import { hasOutput, isFinal, markOf, reasonOf, shortWords } from '../../../src/console/tasks/task-state.ts';
 
 const ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
 const task = (changes: Partial<Task>) =>
@@ -106,33 +100,51 @@ test('the output of a task has a path and a command of its own', () => {
   expect(logCommand('shop', { task: ID })).toBe(`berth tasks logs shop ${ID}`);
 });
 
-describe('a schedule', () => {
-  const schedule = { name: 'nightly', schedule: '30 2 * * *', command: ['clean'] };
+test('each component with logs is a choice, and those of the data services run no commands', () => {
+  expect(LOGGED_COMPONENTS.filter((each) => !TASK_COMPONENTS.some((other) => other === each))).toEqual([
+    'database',
+    'cache',
+  ]);
+});
 
-  test('has its times, its time zone and whether it is suspended', () => {
-    expect(timesOf(schedule)).toBe('30 2 * * * (Etc/UTC)');
-    expect(timesOf({ ...schedule, time_zone: 'Europe/Berlin', suspend: true })).toBe(
-      'suspended, 30 2 * * * (Europe/Berlin)',
-    );
+describe('schedules', () => {
+  test('have the newest task of their name as the last run', () => {
+    const tasks = [
+      task({ id: '3', schedule: null }),
+      task({ id: '2', schedule: 'nightly' }),
+      task({ id: '1', schedule: 'nightly' }),
+    ];
+    expect([...lastRuns(tasks)].map(([name, { id }]) => [name, id])).toEqual([['nightly', '2']]);
   });
 
-  test('has the newest of its runs as its last run', () => {
-    const runs = [
-      task({ id: 'c', schedule: null }),
-      task({ id: 'b', schedule: 'nightly' }),
-      task({ id: 'a', schedule: 'nightly' }),
+  test('are suspended and resumed without a change of the others', () => {
+    const [nightly, hourly] = [
+      { name: 'nightly', schedule: '@daily', command: ['a'], concurrency: 'allow' as const },
+      { name: 'hourly', schedule: '@hourly', command: ['b'], suspend: true },
     ];
-    expect(lastRun(runs, 'nightly')?.id).toBe('b');
-    expect(lastRun(runs, 'hourly')).toBeUndefined();
+    const deployment = { source_config: { schedules: [nightly, hourly] } } as unknown as Parameters<
+      typeof suspensionPatch
+    >[0];
+    expect(suspensionPatch(deployment, 'nightly', true)).toEqual({
+      source_config: { schedules: [{ ...nightly, suspend: true }, hourly] },
+    });
+    expect(suspensionPatch(deployment, 'hourly', false)).toEqual({
+      source_config: { schedules: [nightly, { ...hourly, suspend: false }] },
+    });
   });
 });
 
-test('the release of a revision is its newest task with that origin', () => {
+test('a release command is found in the revision or its Procfile, and its task by the revision', () => {
+  const revision = (config: object, effective?: object) =>
+    ({ id: 'r2', source_revision_config: config, effective_commands: effective }) as unknown as Revision;
+  expect(hasRelease(revision({}))).toBe(false);
+  expect(hasRelease(revision({ release_command: ['migrate'] }))).toBe(true);
+  expect(hasRelease(revision({}, { release: { command: ['migrate'] } }))).toBe(true);
   const tasks = [
-    task({ id: 'd', origin: 'api', revision_id: ID }),
-    task({ id: 'c', origin: 'release', revision_id: 'another' }),
-    task({ id: 'b', origin: 'release', revision_id: ID }),
+    task({ id: '3', origin: 'api', revision_id: 'r2' }),
+    task({ id: '2', origin: 'release', revision_id: 'r1' }),
   ];
-  expect(releaseOf(tasks, ID)?.id).toBe('b');
-  expect(releaseOf(tasks, 'a third')).toBeUndefined();
+  expect(releaseTaskOf(tasks, revision({}))).toBeNull();
+  const own = task({ id: '1', origin: 'release', revision_id: 'r2' });
+  expect(releaseTaskOf([...tasks, own], revision({}))).toBe(own);
 });

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import type { DeploymentTaskSpec } from '../../../contract/resource/deployment-task.ts';
 import { compareText } from '../../../domain/core/compare-text.ts';
 import { releaseTask, releaseTaskName, releaseTaskSpec } from '../../../workloads/tasks/release-task.ts';
 import type { Observed, ObservedResource } from '../observed.ts';
 import { isSame, revisionOf } from '../rollout/target.ts';
 import type { Templates } from '../rollout/template-selection.ts';
-import { hasTaskEnded, type TaskResource } from '../tasks/observed-task.ts';
+import { hasTaskEnded, NO_TASKS, type TaskResource } from '../tasks/observed-task.ts';
 import type { PendingRelease, ReleaseRecord } from './release.ts';
 import { releaseFailure } from './release-failure.ts';
 
@@ -15,11 +14,9 @@ import { releaseFailure } from './release-failure.ts';
  * a restart.
  *
  * The task is created, and its Job is suspended. The uid of the Job is recorded in the status of the deployment, and then
- * the Job runs. From then on only this Job decides: a task or Job that has the expected name is not enough. As long as no uid is
- * recorded, nothing has started.
+ * the Job runs. From then on only this Job decides: a task or Job that has the expected name is not enough. If the status is lost,
+ * the uid is recorded again from the task of the release, even if the Job has ended.
  */
-
-const NO_TASKS = `the operator has not read the tasks of the cluster yet; it needs the CustomResourceDefinition ${DEPLOYMENT_TASK.plural}.${DEPLOYMENT_TASK.group}`;
 
 /** The release that the desired revision waits for; null: it may be rolled out. */
 export function pendingRelease(
@@ -29,7 +26,7 @@ export function pendingRelease(
   const { resource, tasks } = observed;
   const spec = releaseTaskSpec(resource);
   if (spec === null || isReleased(observed)) return null;
-  if (tasks == null) return { kind: 'waiting', message: NO_TASKS };
+  if (tasks == null) return untilKnown(observed);
   const record = resource.status?.release;
   // guard: recorded-release-decides
   if (record !== undefined && isOfDesired(resource, record) && !isRepeated(record, wanted, observed))
@@ -40,6 +37,12 @@ export function pendingRelease(
     return { kind: 'waiting', message: `the release command of revision ${record.number} has not ended` };
   if (wanted.store !== null) return { kind: 'waiting', message: 'its templates are being stored' };
   return beforeRecord(observed, tasks, releaseTaskName(wanted.name), spec);
+}
+
+function untilKnown({ lacksTasks }: Observed): PendingRelease {
+  return lacksTasks === true
+    ? { kind: 'waiting', reason: 'TasksUnavailable', message: `its release command cannot run: ${NO_TASKS}` }
+    : { kind: 'waiting', message: 'the tasks of the cluster have not been read yet' };
 }
 
 /** Whether the desired revision needs no release, because it was released or was active before. */
@@ -96,7 +99,18 @@ function isOurs(task: TaskResource, resource: ObservedResource, spec: Deployment
   );
 }
 
-/** Nothing has started. */
+/** Whether the garbage collector is about to delete the task, because it belongs to a deleted resource of the same name. */
+function isOfFormerResource(
+  task: TaskResource,
+  { kind, metadata: { name, uid } }: ObservedResource,
+): boolean {
+  const owners = (task.metadata.ownerReferences ?? []).filter(
+    (owner) => owner.kind === kind && owner.name === name,
+  );
+  return owners.length > 0 && owners.every((owner) => owner.uid !== uid);
+}
+
+/** No uid is recorded. Unless the status was lost, nothing has started. */
 function beforeRecord(
   { resource }: Observed,
   tasks: readonly TaskResource[],
@@ -110,16 +124,18 @@ function beforeRecord(
   // source_config may have changed since the task was created, and with it the name of the templates.
   const task = named ?? own.find((one) => !hasTaskEnded(one));
   if (task === undefined) return { kind: 'create', task: releaseTask(resource, name, spec) };
-  if (!own.includes(task)) return conflict(name);
   const { metadata, status } = task;
-  if (metadata.deletionTimestamp !== undefined)
+  if (metadata.deletionTimestamp !== undefined || isOfFormerResource(task, resource))
     return { kind: 'waiting', message: `the task ${metadata.name} is being deleted` };
-  if (hasTaskEnded(task)) return notStarted(task);
+  if (!own.includes(task)) return conflict(name);
+  // guard: lost-record-of-a-release
   if (status?.jobUid === undefined) {
+    if (hasTaskEnded(task)) return notStarted(task);
     const why = status?.message === undefined ? '' : `: ${status.message}`;
     return { kind: 'waiting', message: `the Job of its release command is being created${why}` };
   }
   const { uid } = metadata;
+  // If the task has ended, the status of the deployment was lost after its Job had run. The Job decides, and runs only once.
   const record = {
     ...revisionOf(resource.spec.revision),
     task: metadata.name,

@@ -23,7 +23,8 @@ export async function withReleaseTasks(
   const { release } = status ?? {};
   if (spec.podTemplate.releaseCommand === undefined && release === undefined) return observed;
   const own = releases?.tasksOf(key) ?? null;
-  if (releases === undefined || own === null) return { ...observed, tasks: null };
+  if (releases === undefined || own === null)
+    return { ...observed, tasks: null, lacksTasks: releases?.isMissing() === true };
   const tasks = [...own, ...foreignTasks(observed, releases)];
   if (release === undefined || release.succeeded === true) return { ...observed, tasks };
   const known = recordedTask(release, tasks);

@@ -9,8 +9,8 @@ export type ReleaseRecord = NonNullable<ManagedDeploymentStatus['release']>;
  * The release that a revision waits for, with the next step. No pod of the revision starts meanwhile.
  */
 export type PendingRelease =
-  /** `message`: what it waits for, as a part of a sentence. Nothing has started. */
-  | { readonly kind: 'waiting'; readonly message: string }
+  /** `message`: what it waits for, as a part of a sentence. Nothing has started. `reason`: absent: ReleaseInProgress. */
+  | { readonly kind: 'waiting'; readonly message: string; readonly reason?: 'TasksUnavailable' }
   /** Create the task. Its Job does not run before its uid is recorded. */
   | { readonly kind: 'create'; readonly task: KubeObject }
   /** Record the uid of the Job, which then runs. */

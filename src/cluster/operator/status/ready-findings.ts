@@ -14,7 +14,7 @@ import { volumeLoss } from './deleted-services.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
 import { buildFinding, buildTrouble, noImage } from './image-findings.ts';
-import { ofWhatServes, releaseMessage, revisionName } from './rollout-findings.ts';
+import { ofWhatServes, releaseMessage, releaseReason, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
 import { isDataService, lackOfServices } from './service-trouble.ts';
 
@@ -119,7 +119,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function releasePending({ observed, decision: { target } }) {
     const release = awaitsServices(target) ? null : releaseOf(target);
-    return release !== null && no('ReleaseInProgress', releaseMessage(observed, release));
+    return release !== null && no(releaseReason(release), releaseMessage(observed, release));
   },
   function newServiceAwaited({ observed, decision: { target } }) {
     const awaits = awaitedBy(target);

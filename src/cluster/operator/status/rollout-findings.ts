@@ -1,3 +1,4 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
 import type { Decision } from '../decide/decide.ts';
 import type { Observed } from '../observed.ts';
 import type { PendingRelease } from '../releases/release.ts';
@@ -25,7 +26,7 @@ export function progressing({ observed, decision }: Facts): Finding {
   const release = verdict.kind === 'failed' || awaitsServices(target) ? null : releaseOf(target);
   if (release !== null) {
     const meanwhile = target.kind === 'active' ? `; ${name} continues to run` : '';
-    return yes('ReleaseInProgress', `${releaseMessage(observed, release)}${meanwhile}`);
+    return yes(releaseReason(release), `${releaseMessage(observed, release)}${meanwhile}`);
   }
   if (verdict.kind === 'waiting') {
     return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
@@ -45,6 +46,10 @@ export function progressing({ observed, decision }: Facts): Finding {
   }
   return no('RolloutComplete', `${name} is rolled out to every component`);
 }
+
+/** The reason of a deployment whose desired revision waits for its release. */
+export const releaseReason = (release: PendingRelease): Reason =>
+  (release.kind === 'waiting' ? release.reason : undefined) ?? 'ReleaseInProgress';
 
 /** What the desired revision waits for before its rollout. */
 export function releaseMessage({ resource }: Observed, release: PendingRelease): string {

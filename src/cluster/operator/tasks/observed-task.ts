@@ -1,4 +1,5 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import { DEPLOYMENT_TASK } from '../../../contract/resource/definition.ts';
 import { type DeploymentTask, deploymentTaskSpecSchema } from '../../../contract/resource/deployment-task.ts';
 import { ANNOTATIONS } from '../../../contract/resource/names.ts';
 import { isFinalTaskState, type TaskReason } from '../../../domain/tasks/task.ts';
@@ -32,6 +33,9 @@ export interface TaskRefusal {
 export type TaskResource = DeploymentTask & {
   readonly metadata: { readonly uid: string; readonly resourceVersion: string };
 };
+
+/** Why a cluster without the definition runs no tasks, with the next step, as a part of a sentence. */
+export const NO_TASKS = `the cluster has no CustomResourceDefinition ${DEPLOYMENT_TASK.plural}.${DEPLOYMENT_TASK.group}; install it (docs/install.md, Upgrade)`;
 
 /** Whether the state of a task is final. */
 export const hasTaskEnded = ({ status }: Pick<TaskResource, 'status'>): boolean =>

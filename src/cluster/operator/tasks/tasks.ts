@@ -8,7 +8,8 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CacheHealth, Caches } from '../observe/caches.ts';
 import type { OperatorOptions } from '../operator.ts';
 import { createSchedules, type Schedules } from '../schedules/schedules.ts';
-import type { TaskResource } from './observed-task.ts';
+import { no } from '../status/conditions.ts';
+import { NO_TASKS, type TaskResource } from './observed-task.ts';
 import { TaskCaches } from './task-caches.ts';
 import { TaskController } from './task-controller.ts';
 
@@ -32,6 +33,8 @@ export interface ReleaseTasks {
   tasksOf(deploymentKey: string): TaskResource[] | null;
   /** The task of this key, of any deployment; undefined: it does not exist, or this version cannot parse it. */
   task(key: string): TaskResource | undefined;
+  /** Whether the cluster was observed to have no definition of tasks. */
+  isMissing(): boolean;
 }
 
 /** Concurrent reconciles of tasks, and those of one tenant. */
@@ -78,15 +81,24 @@ export function createTasks(
   taskCaches.onRelease((key) => deployments.add(key));
   let isStarted = false;
   let isSynced = false;
-  /** Deployments whose tasks were asked for before they were known. */
+  let isMissing = false;
+  /** Deployments that need their tasks before they are known. */
   const waiting = new Set<string>();
+
+  function noteMissing(): void {
+    if (isMissing) return;
+    isMissing = true;
+    // Their status names what is missing.
+    for (const key of waiting) deployments.add(key);
+  }
 
   /** Waits until the cluster has the custom resource. An operator without it works, but runs no tasks. */
   async function waitForDefinition(term: AbortSignal): Promise<void> {
     const { apiVersion, plural, group } = DEPLOYMENT_TASK;
     for (let hasWarned = false; !term.aborted; hasWarned = true) {
-      const found = await hasResource(client, apiVersion, plural, term).catch(() => false);
-      if (found || term.aborted) return;
+      const found = await hasResource(client, apiVersion, plural, term).catch(() => null);
+      if (found === true || term.aborted) return;
+      if (found === false) noteMissing();
       logger[hasWarned ? 'debug' : 'warn'](
         {},
         `the cluster has no ${plural}.${group}, so no tasks run; next: kubectl apply --server-side -f crds/`,
@@ -105,6 +117,7 @@ export function createTasks(
         await taskCaches.waitForSync(term);
         if (term.aborted) return;
         isSynced = true;
+        isMissing = false;
         for (const key of waiting) deployments.add(key);
         await Promise.all([
           schedules.run(term, abort),
@@ -121,7 +134,15 @@ export function createTasks(
         await taskCaches.stop();
       }
     },
-    schedules,
+    schedules: {
+      reconciled: schedules.reconciled,
+      findingOf: (key) => {
+        if (isSynced) return schedules.findingOf(key);
+        const spec = caches.resource(key)?.['spec'] as { schedules?: object[] } | undefined;
+        if (spec?.schedules !== undefined) waiting.add(key);
+        return isMissing ? no('TasksUnavailable', `no schedule runs: ${NO_TASKS}`) : null;
+      },
+    },
     releases: {
       tasksOf: (key) => {
         if (isSynced) return taskCaches.tasksOf(key);
@@ -129,6 +150,7 @@ export function createTasks(
         return null;
       },
       task: (key) => taskCaches.task(key) ?? undefined,
+      isMissing: () => isMissing,
     },
     queue,
     stats: () => (isStarted ? [...taskCaches.stats(), ...schedules.stats()] : []),

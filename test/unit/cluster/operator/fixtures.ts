@@ -61,6 +61,8 @@ export class World {
   imageResolver: ReconcilerOptions['images'];
   /** The tasks of the deployment; null: they are not known yet. */
   tasksOf: () => TaskResource[] | null = () => this.#tasks().filter(({ spec }) => spec.deployment === 'web');
+  /** Whether the cluster lacks the definition of tasks. */
+  lacksTasks = false;
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
@@ -92,6 +94,7 @@ export class World {
       lookups: this.lookups,
       releases: {
         tasksOf: () => this.tasksOf(),
+        isMissing: () => this.lacksTasks,
         task: (key) => this.#tasks().find((task) => keyOf(task) === key),
       },
       ...(this.imageResolver === undefined ? {} : { images: this.imageResolver }),

@@ -112,18 +112,41 @@ describe('the start of a release', () => {
     expect(world.status).not.toHaveProperty('release');
   });
 
-  test('fails at the deadline in a cluster without tasks', async () => {
+  test('waits and names the missing definition, and fails at the deadline, in a cluster without tasks', async () => {
     const world = await settled(revised('web:1', 1));
     world.tasksOf = () => null;
     world.change(released(2));
     await steps(world, 3);
+    expect(message(world, 'Ready')).toBe('revision 2 waits: the tasks of the cluster have not been read yet');
+    world.lacksTasks = true;
+    await steps(world, 2);
+    expect([world.condition('Ready'), world.condition('Progressing')]).toEqual([
+      'False TasksUnavailable',
+      'True TasksUnavailable',
+    ]);
+    expect(message(world, 'Ready')).toContain('CustomResourceDefinition deploymenttasks.berth.dev');
     world.now += 601_000;
     await steps(world, 3);
-    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'ReleaseFailed' });
-    expect(world.status.failedRevision?.message).toContain(
-      'needs the CustomResourceDefinition deploymenttasks.berth.dev',
-    );
+    expect(world.status.failedRevision).toMatchObject({
+      number: 2,
+      reason: 'ReleaseFailed',
+      message: expect.stringContaining('deploymenttasks.berth.dev'),
+    });
     expect(world.images('api')).toEqual(['web:1']);
+  });
+
+  test('starts when the definition is installed', async () => {
+    const world = await settled(revised('web:1', 1));
+    const { tasksOf } = world;
+    world.tasksOf = () => null;
+    world.lacksTasks = true;
+    world.change(released(2));
+    await steps(world, 3);
+    world.tasksOf = tasksOf;
+    world.lacksTasks = false;
+    await steps(world, 3);
+    expect(world.condition('Ready')).toBe('False ReleaseInProgress');
+    expect(world.cluster.list('DeploymentTask')).toHaveLength(1);
   });
 });
 
@@ -278,6 +301,67 @@ describe('the end of a release', () => {
       expect(world.images('api')).toEqual(['web:1']);
     },
   );
+});
+
+describe('after the status of the deployment was lost', () => {
+  /** Removes the status of the deployment, as a write of another account can. */
+  async function loseStatus(world: World): Promise<void> {
+    world.cluster.edit(RESOURCE_ID, (resource) => {
+      delete resource['status'];
+    });
+    await steps(world, 6);
+  }
+
+  test('records the Job again that runs, and creates no second task', async () => {
+    const world = await secondWaits(running);
+    await loseStatus(world);
+    expect(world.status.release).toMatchObject({ number: 2, jobUid: 'job-1' });
+    expect(world.cluster.list('DeploymentTask')).toHaveLength(1);
+    setTask(world, 2, ended('SUCCEEDED'));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 2 });
+  });
+
+  test('uses the result of a Job that ended meanwhile, and does not run the command again', async () => {
+    const world = await secondWaits(running);
+    setTask(world, 2, ended('SUCCEEDED'));
+    await loseStatus(world);
+    await world.converge();
+    expect(world.cluster.list('DeploymentTask')).toHaveLength(1);
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 2 },
+      release: { number: 2, jobUid: 'job-1', succeeded: true },
+    });
+    const failed = await secondWaits(running);
+    setTask(failed, 2, ended('FAILED', { reason: 'CommandFailed', exitCode: 3, message: 'exit code 3' }));
+    await loseStatus(failed);
+    expect(failed.status.failedRevision).toMatchObject({
+      number: 2,
+      reason: 'ReleaseFailed',
+      failureSource: { exitCode: 3 },
+    });
+    expect(failed.images('api')).toEqual(['web:1']);
+  });
+
+  test('waits until the task of a former resource of the same name is deleted', async () => {
+    const world = await settled(revised('web:1', 1));
+    const owner = { apiVersion: 'berth.dev/v1alpha1', kind: 'ManagedDeployment', name: 'web', uid: 'former' };
+    world.cluster.put({
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'DeploymentTask',
+      metadata: { name: 'web-2-release', namespace: NAMESPACE, ownerReferences: [owner] },
+      spec: { deployment: 'web', command: ['migrate'], revision: 2, origin: 'release', component: 'api' },
+      status: ended('SUCCEEDED'),
+    } as never);
+    world.change(released(2));
+    await steps(world, 4);
+    expect(message(world, 'Ready')).toContain('the task web-2-release is being deleted');
+    expect(world.status).not.toHaveProperty('failedRevision');
+    world.cluster.remove(idOf(2));
+    await steps(world, 3);
+    expect(world.cluster.list('DeploymentTask')).toHaveLength(1);
+    expect(world.status).not.toHaveProperty('release');
+  });
 });
 
 describe('several revisions', () => {
