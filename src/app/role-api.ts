@@ -13,6 +13,7 @@ import { StoreError, UniqueViolation } from '../hub/store/core/errors.ts';
 import { choresOf, housekeep } from '../hub/store/core/housekeeping.ts';
 import { checkMigrated } from '../hub/store/core/migrate.ts';
 import { listenForWork } from '../hub/store/core/notifications.ts';
+import { checkSessions } from '../hub/store/core/session-check.ts';
 import { removeNeverHandedOut } from '../hub/store/deployments/deployment-remove.ts';
 import { readFleet } from '../hub/store/deployments/fleet.ts';
 import { recordLostListeners } from '../hub/store/listeners/listener-loss.ts';
@@ -114,7 +115,10 @@ async function openMigrated(
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
   try {
     const wait = { seconds: config.migrationWaitSeconds, logger, stopping };
-    await untilMigrated(() => checkMigrated(database), wait);
+    await untilMigrated(async () => {
+      await checkSessions(databaseUrl);
+      await checkMigrated(database);
+    }, wait);
     await checkDatabaseRole(database, config, logger);
     await checkEncryptionKeys(database, box, config, logger);
     await ensureKeys(database, config);

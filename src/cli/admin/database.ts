@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '../../hub/store/core/database.ts';
 import { checkMigrated } from '../../hub/store/core/migrate.ts';
+import { checkSessions } from '../../hub/store/core/session-check.ts';
 import { UsageError } from '../command/usage-error.ts';
 import type { AdminSession } from './session.ts';
 
@@ -17,6 +18,7 @@ export async function withDatabase(
   if (config.databaseUrl === null) throw new UsageError(`DATABASE_URL is not set: ${purpose}`);
   const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger, ...options });
   try {
+    await checkSessions(config.databaseUrl);
     await checkMigrated(database);
     await work(database);
   } finally {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { NodePgDatabase } from './drizzle.ts';
+import { withTlsMode } from './tls-mode.ts';
 
 /** A connection of the pool, with its cached state. */
 export type PoolClient = pg.PoolClient & {
@@ -39,16 +40,27 @@ export function describeTarget(url: string): string {
   }
 }
 
-/** Settings of every connection. Times are in milliseconds. */
+/**
+ * Settings of every connection. Times are in milliseconds. `limitSession` sets the timeouts of the server.
+ * @throws StoreError for an `sslmode` that Berth does not accept
+ */
 export function connectionConfig(url: string, statementTimeoutMs: number): pg.ClientConfig {
   return {
-    connectionString: url,
+    connectionString: withTlsMode(url),
     application_name: 'berth',
-    statement_timeout: statementTimeoutMs,
     // The server cancels a statement first. This timeout is for a server or network that does not respond at all.
     query_timeout: statementTimeoutMs + 2_000,
-    idle_in_transaction_session_timeout: statementTimeoutMs * 3,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
   };
+}
+
+/**
+ * Sets the timeouts of the server in a new session. pg would send them as startup parameters, which PgBouncer rejects or,
+ * with `ignore_startup_parameters`, drops.
+ */
+export async function limitSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
+  await client.query(
+    `SET statement_timeout = ${statementTimeoutMs}; SET idle_in_transaction_session_timeout = ${statementTimeoutMs * 3}`,
+  );
 }

@@ -3,7 +3,13 @@ import pg from 'pg';
 import { UUID_PATTERN } from '../../../domain/core/id.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { NO_TENANT } from '../../../domain/scheduling/fair-limiter.ts';
-import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
+import {
+  connectionConfig,
+  describeTarget,
+  limitSession,
+  type PoolClient,
+  typeParsers,
+} from './connection.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
@@ -254,10 +260,11 @@ async function attemptRead<T>(
  * `ping`). A connection that is lost while idle is logged and replaced.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { logger, poolSize, connectTimeoutMs = 5_000 } = options;
+  const { logger, poolSize, connectTimeoutMs = 5_000, statementTimeoutMs = 10_000 } = options;
   const target = describeTarget(options.url);
   const pool = new pg.Pool({
-    ...connectionConfig(options.url, options.statementTimeoutMs ?? 10_000),
+    ...connectionConfig(options.url, statementTimeoutMs),
+    onConnect: (client) => limitSession(client, statementTimeoutMs),
     connectionTimeoutMillis: connectTimeoutMs,
     max: poolSize,
     idleTimeoutMillis: 60_000,

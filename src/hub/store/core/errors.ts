@@ -87,14 +87,32 @@ const CONTENTION = new Set(['40001', '40P01']);
 /** SQLSTATEs of aborted statements (timeout, lock, resources). The connection remains usable. */
 const GIVEN_UP = /^(53|57014$|55P03$)/;
 /**
- * SQLSTATEs of an ended or rejected session (28P01: the password is being changed), of prepared plans of an older
+ * SQLSTATEs of an ended or rejected session (28P01: the password is being changed, 28000: pg_hba.conf has no rule), of prepared plans of an older
  * schema (0A000), and of a read-only server (25006: a standby, or the primary before a failover).
  */
-const SESSION_ENDED = /^(08|57P|58|25P0[34]$|25006$|28P01$|0A000$)/;
+const SESSION_ENDED = /^(08|57P|58|25P0[34]$|25006$|28(000|P01)$|0A000$)/;
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered|Client was closed|Cannot use a pool after|Connection ended)/;
 const NO_ANSWER = /^(Query read timeout|timeout exceeded when trying to connect|timeout expired)/;
 const SYSTEM_CODE = /^(ECONN|EPIPE|ENOTFOUND|EAI_|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|EADDRNOTAVAIL)/;
+
+/** Codes of OpenSSL and Node for a certificate that was not accepted, and for other failures of the handshake. */
+const CERTIFICATE =
+  /^(CERT_|ERR_TLS_CERT_ALTNAME_INVALID|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/;
+const HANDSHAKE = /^(ERR_SSL_|EPROTO)/;
+const WITHOUT_TLS = /^(The server does not support SSL connections|There was an error establishing an SSL)/;
+
+/** The message for a failed TLS handshake with the next step. null: the error has another cause. */
+function tlsFailure(error: Error, code: string | null): string | null {
+  if (WITHOUT_TLS.test(error.message))
+    return 'the server does not accept TLS, which sslmode in DATABASE_URL requires; next: enable TLS on the server';
+  if (code !== null && CERTIFICATE.test(code))
+    return (
+      `the certificate of the server was not accepted: ${error.message}; next: check the host of DATABASE_URL and the ` +
+      'certificate, and trust its authority with sslrootcert or caBundle (docs/install.md)'
+    );
+  return code !== null && HANDSHAKE.test(code) ? `the TLS handshake failed: ${error.message}` : null;
+}
 
 function fromServer(error: pg.DatabaseError): StoreError {
   const code = error.code ?? '';
@@ -127,6 +145,8 @@ export function translateError(thrown: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
   if (error instanceof pg.DatabaseError) return fromServer(error);
   const code = systemCode(error);
+  const tls = tlsFailure(error, code);
+  if (tls !== null) return new StoreUnavailable(tls, 'lost');
   if (code !== null && SYSTEM_CODE.test(code)) {
     const nameless = error instanceof AggregateError || error.message === '';
     return new StoreUnavailable(nameless ? code : error.message, 'lost');

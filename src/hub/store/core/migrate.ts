@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { fullJitter } from '../../../domain/core/backoff.ts';
 import type { Logger } from '../../../domain/core/logger.ts';
-import { connectionConfig, describeTarget } from './connection.ts';
+import { connectionConfig, describeTarget, limitSession } from './connection.ts';
 import type { Database, Reader } from './database.ts';
 import { DrizzleQueryError, drizzle, migrate as runMigrations } from './drizzle.ts';
 import {
@@ -17,6 +17,7 @@ import {
   translateError,
 } from './errors.ts';
 import { readDatabaseRole, unboundRole } from './row-security.ts';
+import { checkSessions } from './session-check.ts';
 
 const FOLDER = fileURLToPath(new URL('../migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
@@ -208,13 +209,16 @@ export async function migrate(
   // The statement in flight reports the error. Without this handler, the error would end the process.
   client.on('error', () => undefined);
   try {
+    // The lock of migrations belongs to a session.
+    await checkSessions(url);
     await client.connect();
+    await limitSession(client, TIMEOUT_MS);
     return await applyPending(client, target, logger, patience);
   } catch (thrown) {
     const error = translateError(thrown);
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new StoreUnavailable(
-      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '')}; next: check that PostgreSQL runs ` +
+      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '').replace(`${target}: `, '')}; next: check that PostgreSQL runs ` +
         `and that DATABASE_URL is correct`,
       error.connection,
     );

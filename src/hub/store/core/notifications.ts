@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Logger } from '../../../domain/core/logger.ts';
 import { LOG_CHANNEL } from '../builds/build-logs.ts';
 import { ACCESS_CHANNEL, CHANGE_CHANNEL, OUTBOX_CHANNEL, WORK_CHANNEL } from './channels.ts';
-import { connectionConfig, describeTarget } from './connection.ts';
+import { connectionConfig, describeTarget, limitSession } from './connection.ts';
 
 export interface NotificationOptions {
   url: string;
@@ -103,6 +103,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
     });
     try {
       await client.connect();
+      await limitSession(client, PROBE_TIMEOUT_MS);
       const channels = [WORK_CHANNEL, OUTBOX_CHANNEL, LOG_CHANNEL, ACCESS_CHANNEL, CHANGE_CHANNEL];
       await client.query(channels.map((channel) => `LISTEN ${channel}`).join('; '));
       markArmed();
