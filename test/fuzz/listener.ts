@@ -93,7 +93,8 @@ export async function startListener(
       ]);
     }
   })().catch((error) => {
-    if (!signal.aborted) logger.error({ err: error }, 'the listener of the fuzzing ended');
+    if (!signal.aborted)
+      logger.error({ err: error, why: String(error) }, 'the listener of the fuzzing ended');
   });
   return {
     stop: async () => {
