@@ -48,11 +48,12 @@ function everyKind(): Write[] {
 }
 
 /**
- * Whether the write is accepted and then corrected. An apply of a Deployment is fenced only by the uid, because the version
- * changes with each of its pods. So it is accepted while the object is the same, and the leader reverts it (O1).
+ * Whether the write is accepted while the object is the same, because it is fenced only by the uid. An apply of a Deployment: the
+ * version changes with each of its pods, and the leader reverts the write (O1). The start of a Job: the leader has started it,
+ * because it deletes a Job that must not start.
  */
 const isCorrected = ({ workload, what }: Write) =>
-  workload === 'update' && what.startsWith('apply deployments');
+  (workload === 'update' && what.startsWith('apply deployments')) || what.startsWith('patch jobs');
 
 function outcomeOf(write: Write, later: boolean): string {
   if (!isCorrected(write)) return 'rejected';

@@ -160,9 +160,9 @@ export class TaskController {
       }
     }
     if (step.kind === 'start' && job !== null) {
-      const { uid, resourceVersion } = job.metadata;
-      // Preconditions: another Job of this name never starts, and a former leader starts no Job that has changed since.
-      const patch = { metadata: { uid, resourceVersion }, spec: { suspend: false } };
+      const { uid } = job.metadata;
+      // The uid is a precondition: another Job of this name never starts. A Job that must not start is deleted, not kept.
+      const patch = { metadata: { uid }, spec: { suspend: false } };
       caches.noteJob(await client.patch(RESOURCES.Job, task.metadata, patch, { signal }));
       logger.info({ task: keyOf(task), job: job.metadata.name }, 'started a task');
     }
