@@ -64,6 +64,22 @@ describeConsole('tasks', (world) => {
     await openList();
     await row.getByText('FAILED', { exact: true }).waitFor();
     await row.getByRole('button', { name: 'Suspend yearly' }).click();
+    // The first request is carried out, but its answer is lost. The second one must not resume the schedule.
+    const change = /\/v2\/deployments\/[^/?]+$/;
+    await page.route(
+      change,
+      async (route) => {
+        if (route.request().method() !== 'PATCH') return route.fallback();
+        await route.fetch();
+        await route.fulfill({ status: 502, body: '' });
+      },
+      { times: 1 },
+    );
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await dialog.getByRole('alert').waitFor();
+    // The page requests the deployment again after the error, and knows then that the schedule is suspended.
+    await page.getByText('suspended', { exact: true }).waitFor({ state: 'attached' });
     await confirmIn(page, 'Suspend');
     await row.getByText('suspended', { exact: true }).waitFor();
     await row.getByRole('button', { name: 'Resume yearly' }).waitFor();

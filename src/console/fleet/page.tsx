@@ -105,7 +105,8 @@ export function FleetPage() {
               tenantId={api.tenantId}
               isStale={freshness.isStale}
               clusterOf={clusterOf}
-              hasMore={hasNextPage}
+              // After an error, the next page is requested only on demand, because it would fail again and again.
+              hasMore={hasNextPage && fleet.error === null}
               loadMore={loadMore}
             />
           )}

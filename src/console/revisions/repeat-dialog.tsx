@@ -7,6 +7,7 @@ import { PlanView } from '../change/plan-view.tsx';
 import { commandLine } from '../commands/commands.ts';
 import { ShowCommand } from '../commands/show-command.tsx';
 import { useTenantApi } from '../shell/tenant-context.ts';
+import { hasRelease } from '../tasks/release.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loading } from '../ui/loading.tsx';
@@ -72,7 +73,6 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
   const api = useTenantApi();
   const title = `${WORDS[kind].title} ${revision.number}`;
   const [runsRelease, setRunsRelease] = useState(false);
-  const hasRelease = (revision.source_revision_config.release_command ?? []).length > 0;
   const repeated: Repeated = { kind, deployment_id: id, revision_id: revision.id, runsRelease };
   const preview = useQuery(previewQuery(api, repeated));
   const [key, setKey] = useState(() => crypto.randomUUID());
@@ -84,7 +84,7 @@ export function RepeatDialog({ kind, revision, deployment, onClose, onDone }: Re
   });
   return (
     <Dialog title={title} isOpen onClose={onClose}>
-      {kind === 'rollback' && hasRelease && (
+      {kind === 'rollback' && hasRelease(revision) && (
         <p>
           <label>
             <input

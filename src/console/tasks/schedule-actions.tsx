@@ -56,7 +56,9 @@ export function Suspension({ schedule }: ScheduleProps) {
   const api = useTenantApi();
   const client = useQueryClient();
   const { name } = schedule;
-  const suspends = !isSuspended(schedule);
+  // A second attempt must not do the opposite, when the first one was carried out and its answer was lost.
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const suspends = chosen ?? !isSuspended(schedule);
   const patch = suspensionPatch(deployment, name, suspends);
   // Also after an error: someone else may have changed the deployment, which the page then shows.
   const requestDeployment = () =>
@@ -73,6 +75,8 @@ export function Suspension({ schedule }: ScheduleProps) {
       title={`${word} the schedule ${isolated(name)}`}
       acts={word}
       action={action}
+      onOpen={() => setChosen(!isSuspended(schedule))}
+      onClose={() => setChosen(null)}
       command={<ShowCommand title={`${word} the schedule`} {...changeCommand(deployment, patch)} />}
     >
       <p>

@@ -22,6 +22,8 @@ interface ActionDialogProps {
   readonly of?: string;
   /** What loses data asks for its name first. */
   readonly confirms?: { readonly what: string; readonly name: string };
+  /** Called when the dialog opens. What it says and does must not change while it is open. */
+  readonly onOpen?: () => void;
   /** Called when the dialog closes, so that a form starts empty. */
   readonly onClose?: () => void;
   /**
@@ -42,6 +44,10 @@ export function ActionDialog(props: ActionDialogProps) {
   const [typed, setTyped] = useState('');
   const form = useId();
   const isConfirmed = confirms === undefined || typed.trim() === confirms.name.trim();
+  const open = () => {
+    props.onOpen?.();
+    setOpen(true);
+  };
   const close = () => {
     // The result of a running action could not be shown again.
     if (action.isPending) return;
@@ -59,7 +65,7 @@ export function ActionDialog(props: ActionDialogProps) {
     <>
       <Button
         variant={isDanger ? 'danger' : 'plain'}
-        onClick={() => setOpen(true)}
+        onClick={open}
         aria-haspopup="dialog"
         {...(of === undefined ? {} : { 'aria-label': `${opens} ${of}` })}
       >
