@@ -2,48 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../cluster/wait.ts';
 import type { DeploymentAnswer } from '../integration/harness/berth.ts';
-import {
-  call,
-  create,
-  http,
-  image,
-  pods,
-  service,
-  until,
-  untilReady,
-  whySkipped,
-} from './harness/environment.ts';
-
-interface Traffic {
-  /** Requests that were answered with 200, by the version that answered. */
-  served: Record<string, number>;
-  failures: string[];
-  stop(): Promise<void>;
-}
-
-/** Two clients that ask the Service without a pause, each time on a new connection. */
-function ask(to: { host: string; port: number }): Traffic {
-  const traffic: Traffic = { served: {}, failures: [], stop: async () => {} };
-  let going = true;
-  const client = async () => {
-    while (going) {
-      try {
-        const { status, body } = await http(to, 'GET', '/', { timeoutMs: 10_000 });
-        if (status !== 200) throw new Error(`${status} ${body}`);
-        const { version } = JSON.parse(body) as { version: string };
-        traffic.served[version] = (traffic.served[version] ?? 0) + 1;
-      } catch (error) {
-        traffic.failures.push(`${new Date().toISOString()} ${(error as Error).message}`);
-      }
-    }
-  };
-  const clients = [client(), client()];
-  traffic.stop = async () => {
-    going = false;
-    await Promise.all(clients);
-  };
-  return traffic;
-}
+import { call, create, image, pods, service, until, untilReady, whySkipped } from './harness/environment.ts';
+import { startTraffic, type Traffic } from './harness/traffic.ts';
 
 describe.skipIf(whySkipped() !== undefined)('a deployment that receives requests continuously', () => {
   let created: DeploymentAnswer;
@@ -51,7 +11,7 @@ describe.skipIf(whySkipped() !== undefined)('a deployment that receives requests
   beforeAll(async () => {
     created = await create('front', 'shop:1');
     await untilReady(created.id);
-    traffic = ask(await service(created.id));
+    traffic = startTraffic(await service(created.id));
     await waitFor('the first answer', async () => traffic.served['1'], { timeoutMs: 30_000 });
     // The rules of a Service follow the first pod of it by a moment.
     traffic.failures.length = 0;
