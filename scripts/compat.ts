@@ -17,7 +17,7 @@ PATH, a backup is made and restored as docs/operations.md says. PgBouncer comes 
   --statements        only prepare each statement of src/hub/store/sql/ against the migrated schema
   --kubernetes LIST   instead run the tests of installation, operator, listener and the whole of Berth on the control plane of
                       these versions of Kubernetes: ${Object.keys(kubernetesVersions()).join(', ')}. Go builds each control plane once,
-                      which takes about ten minutes on two cores. The tests take about twenty minutes for each version
+                      which takes many minutes. The tests of each version take many minutes too
   FILTER              with --kubernetes: only the files whose path contains it`;
 
 /** @throws Error that names the versions to choose from */
